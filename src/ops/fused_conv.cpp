@@ -1,0 +1,45 @@
+#include "ops/fused.h"
+#include "ops/fused_build.h"
+
+namespace tutti::ops {
+namespace {
+
+// [N, spatial..., C] -> [N, C, spatial...], or back.
+std::vector<int64_t> layout_permutation(int64_t rank, bool to_nchw) {
+  std::vector<int64_t> perm{0};
+  if (to_nchw) perm.push_back(rank - 1);
+  for (int64_t d = to_nchw ? 1 : 2; d < (to_nchw ? rank - 1 : rank); ++d) perm.push_back(d);
+  if (!to_nchw) perm.push_back(1);
+  return perm;
+}
+
+Result<ir::Graph> expand_fused_conv(const ir::ExpandQuery& query) {
+  const auto& a = query.attrs.as<FusedConvAttrs>();
+  const ir::ValueType& x_type = query.inputs[0];
+  if (!x_type.has_rank() || x_type.rank() < 3)
+    return make_error(Code::kInvalidModel, "tutti.FusedConv needs an input of rank 3 or more, found {}", x_type.text());
+  ExpansionBuilder b(query);
+  const bool nhwc = a.layout == ConvLayout::kNhwc;
+  ir::ValueId x = b.input(0);
+  if (nhwc) x = b.node("Transpose", {x}, {{"perm", layout_permutation(x_type.rank(), true)}});
+  std::vector<ir::ValueId> inputs{x, b.input(1)};
+  if (b.input(2) != ir::kNoValue) inputs.push_back(b.input(2));
+  ir::ValueId y = b.node("Conv", std::move(inputs), {{"dilations", a.dilations}, {"group", a.group}, {"pads", a.pads}, {"strides", a.strides}});
+  if (nhwc) y = b.node("Transpose", {y}, {{"perm", layout_permutation(x_type.rank(), false)}});
+  y = b.finish_fused(y, b.input(3), a);
+  return std::move(b).finish(y);
+}
+
+}  // namespace
+
+const ir::OpDef kFusedConv{
+    .name = "tutti.FusedConv",
+    .min_inputs = 2,
+    .max_inputs = 4,
+    .make_attrs = ir::make_attrs<FusedConvAttrs>,
+    .infer = infer_by_expansion,
+    .expand = expand_fused_conv,
+    .tolerance = ir::Tolerance::kApproximate,
+};
+
+}  // namespace tutti::ops
