@@ -72,6 +72,8 @@ class BodyRunner {
  public:
   virtual ~BodyRunner() = default;
   virtual Result<std::vector<Datum>> run_body(int body, std::span<const Datum> inputs) = 0;
+  // The inferred types of the body's outputs, for loops that run zero times; empty when not known.
+  virtual std::vector<ValueType> body_output_types(int /*body*/) const { return {}; }
 };
 
 // One evaluation of a reference kernel on host data. The kernel allocates its outputs through output().
@@ -104,6 +106,7 @@ class EvalContext {
   Result<std::vector<Datum>> run_body(int body, std::span<const Datum> inputs) {
     return setup_.bodies->run_body(body, inputs);
   }
+  std::vector<ValueType> body_output_types(int body) const { return setup_.bodies->body_output_types(body); }
   std::mt19937_64& random() { return *setup_.random; }
   std::vector<Datum>& outputs() { return outputs_; }
 
