@@ -1,0 +1,53 @@
+#include "ops/op_list.h"
+
+#include <algorithm>
+#include <vector>
+
+// One include per family and one line per operator, in the family's section.
+// clang-format off
+
+namespace tutti::ops {
+namespace {
+
+using ir::OpDef;
+
+const std::vector<const OpDef*>& sorted_ops() {
+  static const std::vector<const OpDef*> ops = [] {
+    std::vector<const OpDef*> list = {
+        // --- pointwise ---
+        // --- random ---
+        // --- reduce ---
+        // --- view and indexing ---
+        // --- matmul, convolution, pooling ---
+        // --- normalisation, softmax, attention ---
+        // --- recurrent ---
+        // --- quantisation ---
+        // --- image and resize ---
+        // --- signal ---
+        // --- text ---
+        // --- losses and training ---
+        // --- ai.onnx.ml ---
+        // --- sequences and optionals ---
+        // --- control flow ---
+        // --- com.microsoft ---
+        // --- fused ---
+    };
+    std::sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+    for (size_t i = 1; i < list.size(); ++i)
+      TUTTI_CHECK(list[i - 1]->name != list[i]->name, "operator {} is listed twice", list[i]->name);
+    return list;
+  }();
+  return ops;
+}
+
+}  // namespace
+
+std::span<const OpDef* const> all_ops() { return sorted_ops(); }
+
+const OpDef* find_op(std::string_view name) {
+  const auto& ops = sorted_ops();
+  const auto at = std::lower_bound(ops.begin(), ops.end(), name, [](const OpDef* op, std::string_view n) { return op->name < n; });
+  return at != ops.end() && (*at)->name == name ? *at : nullptr;
+}
+
+}  // namespace tutti::ops
