@@ -23,6 +23,7 @@ Graph Graph::clone() const {
     copy.alive = node.alive;
     copy.previous = node.previous;
     copy.next = node.next;
+    copy.use_positions = node.use_positions;
   }
   out.inputs_ = inputs_;
   out.outputs_ = outputs_;
@@ -65,8 +66,9 @@ NodeId Graph::add_node(NodeSpec spec, NodeId before) {
   node.inputs = std::move(spec.inputs);
   node.origins = std::move(spec.origins);
   node.bodies = std::move(spec.bodies);
+  node.use_positions.resize(node.inputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    if (node.inputs[i] != kNoValue) value(node.inputs[i]).uses.push_back({id, static_cast<int32_t>(i)});
+    if (node.inputs[i] != kNoValue) add_use(node.inputs[i], {id, static_cast<int32_t>(i)});
   for (size_t i = 0; i < spec.output_names.size(); ++i) {
     if (spec.output_names[i].empty()) {
       node.outputs.push_back(kNoValue);
@@ -109,19 +111,23 @@ std::vector<NodeId> Graph::order() const {
 void Graph::set_input(NodeId node_id, int slot, ValueId new_value) {
   Node& changed = node(node_id);
   const auto index = static_cast<size_t>(slot);
-  if (index == changed.inputs.size()) changed.inputs.push_back(kNoValue);
+  if (index == changed.inputs.size()) {
+    changed.inputs.push_back(kNoValue);
+    changed.use_positions.push_back(0);
+  }
   if (changed.inputs[index] != kNoValue) drop_use(changed.inputs[index], {node_id, slot});
   changed.inputs[index] = new_value;
-  if (new_value != kNoValue) value(new_value).uses.push_back({node_id, slot});
+  if (new_value != kNoValue) add_use(new_value, {node_id, slot});
 }
 
 void Graph::replace_uses(ValueId old_value, ValueId new_value) {
   if (old_value == new_value) return;
   std::vector<Use> uses = std::move(value(old_value).uses);
   value(old_value).uses.clear();
-  for (const Use& use : uses) node(use.node).inputs[static_cast<size_t>(use.slot)] = new_value;
-  std::vector<Use>& target = value(new_value).uses;
-  target.insert(target.end(), uses.begin(), uses.end());
+  for (const Use& use : uses) {
+    node(use.node).inputs[static_cast<size_t>(use.slot)] = new_value;
+    add_use(new_value, use);
+  }
   if (output_uses(old_value) == 0) return;
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (outputs_[i].value == old_value) set_output(static_cast<int>(i), new_value);
@@ -160,6 +166,7 @@ void Graph::remove_node(NodeId id) {
   removed.alive = false;
   removed.bodies.clear();
   removed.inputs.clear();
+  removed.use_positions.clear();
   --live_nodes_;
 }
 
@@ -237,17 +244,20 @@ void Graph::unlink(NodeId id) {
   removed.previous = removed.next = kNoNode;
 }
 
+void Graph::add_use(ValueId id, Use use) {
+  std::vector<Use>& uses = value(id).uses;
+  node(use.node).use_positions[static_cast<size_t>(use.slot)] = static_cast<int32_t>(uses.size());
+  uses.push_back(use);
+}
+
+// Constant time, whatever the number of uses: the last use takes the dropped one's place.
 void Graph::drop_use(ValueId id, Use use) {
   std::vector<Use>& uses = value(id).uses;
-  // From the back: passes usually undo what they did last, and a value with 100,000 users must not cost a scan each.
-  for (size_t i = uses.size(); i-- > 0;) {
-    if (uses[i] == use) {
-      uses[i] = uses.back();
-      uses.pop_back();
-      return;
-    }
-  }
-  TUTTI_CHECK(false, "value {} has no such use", value(id).name);
+  const auto position = static_cast<size_t>(node(use.node).use_positions[static_cast<size_t>(use.slot)]);
+  TUTTI_CHECK(position < uses.size() && uses[position] == use, "value {} has no such use", value(id).name);
+  uses[position] = uses.back();
+  node(uses[position].node).use_positions[static_cast<size_t>(uses[position].slot)] = static_cast<int32_t>(position);
+  uses.pop_back();
 }
 
 }  // namespace tutti::ir

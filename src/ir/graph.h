@@ -58,6 +58,7 @@ struct Node {
   std::vector<std::string> origins;   // names of the model's nodes that this one stands for
   bool alive = true;
   NodeId previous = kNoNode, next = kNoNode;  // the order; kept by Graph
+  std::vector<int32_t> use_positions;         // by input: where its use stands in Value::uses; kept by Graph
 };
 
 // A named input or output of the graph.
@@ -140,6 +141,7 @@ class Graph {
  private:
   void link(NodeId id, NodeId before);
   void unlink(NodeId id);
+  void add_use(ValueId value, Use use);
   void drop_use(ValueId value, Use use);
 
   std::vector<Value> values_;
