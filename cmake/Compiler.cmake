@@ -20,7 +20,10 @@ target_compile_options(tutti_flags INTERFACE
   -Werror=return-type -Werror=unused-result -Werror=uninitialized -Werror=delete-non-virtual-dtor
   # Contraction would let a loop's main part and its tail round differently; kernels ask for fused multiply-add by name.
   -ffp-contract=off)
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # g++ 12 warns falsely about moved std::optional and std::vector.
+  target_compile_options(tutti_flags INTERFACE -Wno-maybe-uninitialized)
+elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(tutti_flags INTERFACE -Wthread-safety -Werror=thread-safety)
 endif()
 
