@@ -274,10 +274,14 @@ void ProgramBuilder::finish_lists() {
     for (const ir::ValueId in : node(id).inputs)
       if (in != ir::kNoValue) later[index(in)] = true;
   for (const ir::Port& port : stage_.graph.outputs()) later[index(port.value)] = true;
+  std::vector<bool> held = exported_;  // in the context's environment
+  for (const KnownValue& known : request_.known) held[index(known.value)] = true;
+  for (const Buffer& buffer : program_->buffers)
+    if (buffer.place == Place::kEnvironment) held[index(buffer.value)] = true;
   for (ir::ValueId id = 0; id < stage_.graph.value_capacity(); ++id) {
     if (!value(id).alive || !stage_.available[index(id)] || request_.graph.value(id).is_constant()) continue;
     if (later[index(id)]) program_->carried.push_back({id, value(id).type, value(id).constant});
-    else program_->released.push_back(id);
+    else if (held[index(id)]) program_->released.push_back(id);
   }
 }
 
