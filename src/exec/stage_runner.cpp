@@ -20,9 +20,6 @@ class Bodies final : public ir::BodyRunner {
   Run run_;
 };
 
-// Nodes of one graph must not draw the same numbers.
-uint64_t seed_of(uint64_t seed, ir::NodeId id) { return seed + 0x9E3779B97F4A7C15ull * static_cast<uint64_t>(id); }
-
 }  // namespace
 
 std::string_view kernel_name(const Step& step) {
@@ -185,12 +182,19 @@ Result<std::vector<ir::Datum>> StageRunner::evaluate(ir::NodeId id, std::span<co
   const auto wanted = std::make_unique<bool[]>(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) wanted[i] = node.outputs[i] != ir::kNoValue;
   const std::span<const bool> wanted_span(wanted.get(), node.outputs.size());
+  const uint64_t graph_seed = state_.seed, seed = ops::stream_seed(graph_seed, static_cast<uint64_t>(id));
   std::vector<ir::Datum> outputs;
   if (node.bodies.empty()) {
     outputs = TUTTI_TRY(ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = count,
-                                       .seed = seed_of(state_.seed, id), .wanted = wanted_span}));
+                                       .seed = seed, .wanted = wanted_span}));
   } else {
-    Bodies bodies([&](int body, std::span<const ir::Datum> body_inputs) { return executor_.body(id, body).run(state_, body_inputs); });
+    uint64_t calls = 0;
+    Bodies bodies([&](int body, std::span<const ir::Datum> body_inputs) {
+      state_.seed = ops::stream_seed(seed, ++calls);
+      auto result = executor_.body(id, body).run(state_, body_inputs);
+      state_.seed = graph_seed;
+      return result;
+    });
     ir::EvalContext context({.attrs = &node.attrs, .inputs = inputs, .output_count = count, .bodies = &bodies, .wanted = wanted_span});
     TUTTI_TRY(node.op->eval(context));
     outputs = std::move(context.outputs());

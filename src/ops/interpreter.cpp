@@ -14,14 +14,6 @@ using ir::NodeId;
 using ir::Tensor;
 using ir::ValueId;
 
-// Spreads a seed over one stream per node, so that results do not depend on the order in which nodes run.
-uint64_t mix(uint64_t seed, uint64_t index) {
-  uint64_t x = seed + 0x9e3779b97f4a7c15ull * (index + 1);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 // Runs one graph any number of times. One thread at a time.
 class Run {
  public:
@@ -36,7 +28,7 @@ class Run {
   Result<std::vector<Datum>> operator()(std::span<const Datum> inputs, uint64_t seed) {
     TUTTI_TRY(bind_inputs(inputs));
     remaining_ = read_counts_;
-    for (NodeId id : order_) TUTTI_TRY(step(id, mix(seed, static_cast<uint64_t>(id))));
+    for (NodeId id : order_) TUTTI_TRY(step(id, stream_seed(seed, static_cast<uint64_t>(id))));
     std::vector<Datum> outputs;
     for (const ir::Port& port : graph_.outputs()) outputs.push_back(read(port.value));
     values_.clear();
@@ -113,7 +105,7 @@ class Bodies final : public ir::BodyRunner {
   Result<std::vector<Datum>> run_body(int body, std::span<const Datum> inputs) override {
     auto& run = runs_[static_cast<size_t>(body)];
     if (!run) run = std::make_unique<Run>(*graphs_[static_cast<size_t>(body)], options_);
-    return (*run)(inputs, mix(seed_, ++calls_));
+    return (*run)(inputs, stream_seed(seed_, ++calls_));
   }
 
  private:
@@ -148,6 +140,14 @@ Status check_outputs(const EvalRequest& request, const std::vector<Datum>& outpu
 }
 
 }  // namespace
+
+// Results must not depend on the order in which nodes run.
+uint64_t stream_seed(uint64_t seed, uint64_t index) {
+  uint64_t x = seed + 0x9e3779b97f4a7c15ull * (index + 1);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
 
 Result<std::vector<Datum>> interpret(const Graph& graph, std::span<const Datum> inputs, const InterpretOptions& options) {
   return Run(graph, options)(inputs, options.seed);

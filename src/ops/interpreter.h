@@ -20,6 +20,10 @@ struct InterpretOptions {
 Result<std::vector<ir::Datum>> interpret(const ir::Graph& graph, std::span<const ir::Datum> inputs,
                                          const InterpretOptions& options = {});
 
+// The seed of stream `index` under `seed`: of a graph's node by its id, of a body's k-th run (from 1) under its node's seed. Whoever runs
+// a graph in another order still draws the same numbers.
+uint64_t stream_seed(uint64_t seed, uint64_t index);
+
 // Evaluates one operator; a fused op through its expansion.
 struct EvalRequest {
   const ir::OpDef& op;
