@@ -108,6 +108,13 @@ class Bodies final : public ir::BodyRunner {
     return (*run)(inputs, stream_seed(seed_, ++calls_));
   }
 
+  std::vector<ir::ValueType> body_output_types(int body) const override {
+    const Graph& graph = *graphs_[static_cast<size_t>(body)];
+    std::vector<ir::ValueType> types;
+    for (const ir::Port& port : graph.outputs()) types.push_back(graph.value(port.value).type);
+    return types;
+  }
+
  private:
   std::span<const std::unique_ptr<Graph>> graphs_;
   InterpretOptions options_;  // on_node is for the outermost graph only

@@ -8,6 +8,12 @@
 // One include per family and one line per operator, in the family's section.
 // clang-format off
 
+#include "ops/control.h"
+#include "ops/quantize.h"
+#include "ops/search.h"
+#include "ops/sequence.h"
+#include "ops/signal.h"
+
 namespace tutti::ops {
 namespace {
 
@@ -92,18 +98,25 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- random ---
         // --- reduce ---
         // --- view and indexing ---
+        &kTopK, &kNonMaxSuppression, &kUnique,
         // --- matmul, convolution, pooling ---
         // --- normalisation, softmax, attention ---
         // --- recurrent ---
         // --- quantisation ---
+        &kQuantizeLinear, &kDequantizeLinear, &kDynamicQuantizeLinear, &kMatMulInteger, &kQLinearMatMul,
         // --- image and resize ---
         // --- signal ---
+        &kDFT, &kSTFT, &kHannWindow, &kHammingWindow, &kBlackmanWindow, &kMelWeightMatrix,
         // --- text ---
         // --- losses and training ---
         // --- ai.onnx.ml ---
         // --- sequences and optionals ---
+        &kSequenceAt, &kSequenceConstruct, &kSequenceEmpty, &kSequenceErase, &kSequenceInsert, &kSequenceLength,
+        &kSplitToSequence, &kConcatFromSequence, &kOptional, &kOptionalGetElement, &kOptionalHasElement,
         // --- control flow ---
+        &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
+        &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
     };
     std::sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
