@@ -36,7 +36,7 @@ install_python() {
   local python=/usr/bin/python3
   "$python" -c 'import venv, ensurepip' 2>/dev/null || python=$(command -v python3) || fail "no python3" "install python3 and python3-venv"
   "$prefix/python/bin/python3" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$prefix/python"
-  "$prefix/python/bin/python3" -m pip install --quiet --disable-pip-version-check -r tools/deps/requirements.txt ||
+  "$prefix/python/bin/python3" -m pip install --quiet --disable-pip-version-check --no-deps -r tools/deps/requirements.txt ||
     fail "pip could not install tools/deps/requirements.txt" "its message is above; Python 3.11 is the tested version"
 }
 

@@ -164,16 +164,16 @@ CacheStats GraphExecutor::cache_stats() const {
   return out;
 }
 
-std::vector<ProgramPtr> GraphExecutor::programs() const {
-  std::vector<ProgramPtr> out;
+std::vector<ProgramOf> GraphExecutor::programs() const {
+  std::vector<ProgramOf> out;
   {
     const MutexLock lock(mutex_);
     for (const auto& stage : caches_)
-      for (ProgramPtr& program : stage->programs()) out.push_back(std::move(program));
+      for (ProgramPtr& program : stage->programs()) out.push_back({&graph_, std::move(program)});
   }
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
-      for (ProgramPtr& program : body->programs()) out.push_back(std::move(program));
+      for (ProgramOf& program : body->programs()) out.push_back(std::move(program));
   return out;
 }
 

@@ -16,6 +16,12 @@ struct ExecutorOptions {
   size_t programs_per_stage = 32;
 };
 
+// A program and the graph that its node ids belong to: the plan's, or a body.
+struct ProgramOf {
+  const ir::Graph* graph;
+  ProgramPtr program;
+};
+
 // One graph and, below it, one executor per body. Thread-safe: every run has its own RunState.
 class GraphExecutor {
  public:
@@ -37,7 +43,7 @@ class GraphExecutor {
   // Bodies included.
   CacheStats cache_stats() const;
   // Every program held at the moment, bodies included.
-  std::vector<ProgramPtr> programs() const;
+  std::vector<ProgramOf> programs() const;
 
  private:
   friend class StageRunner;

@@ -1,0 +1,147 @@
+#include "compile/verify.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "compile/sampled_reference.h"
+#include "ops/interpreter.h"
+#include "ops/sample_inputs.h"
+#include "ops/tolerance.h"
+
+namespace tutti::compile {
+namespace {
+
+using ir::Datum;
+using ir::Node;
+
+constexpr double kHeavyFlops = 50e6;       // from here on a sample of the outputs is compared
+constexpr int64_t kSampledOutputs = 4096;
+
+// Compares each step that it is shown with the reference kernel of its op.
+class StepChecker {
+ public:
+  explicit StepChecker(VerifyReport& report) : report_(report) {}
+
+  Status check(const exec::StepEvent& event) {
+    const Node& node = event.graph.node(event.node);
+    // Random results cannot be compared; control flow is checked step by step inside its bodies.
+    if (node.op->has(ir::kRandom) || node.op->has(ir::kControl)) return {};
+    ++report_.steps_checked;
+    if (is_heavy(event, node)) {
+      const auto sample = sample_node(node, event.inputs, event.outputs[0].tensor(), kSampledOutputs, static_cast<uint64_t>(report_.steps_checked));
+      if (sample) return check_sample(event, node, *sample);
+    }
+    auto reference = TUTTI_TRY(evaluate(node, event.inputs));
+    for (size_t i = 0; i < event.outputs.size(); ++i)
+      if (node.outputs[i] != ir::kNoValue) TUTTI_TRY(compare(event, node, i, event.outputs[i], reference[i]));
+    return {};
+  }
+
+ private:
+  static bool is_heavy(const exec::StepEvent& event, const Node& node) {
+    return event.outputs.size() == 1 && event.outputs[0].is_tensor() && estimate_flops(node, event.inputs, event.outputs[0].tensor()) > kHeavyFlops;
+  }
+
+  static Result<std::vector<Datum>> evaluate(const Node& node, std::span<const Datum> inputs) {
+    return ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = static_cast<int>(node.outputs.size())});
+  }
+
+  Status check_sample(const exec::StepEvent& event, const Node& node, const SampledNode& sample) {
+    ++report_.sampled_steps;
+    auto reference = TUTTI_TRY(evaluate(node, sample.inputs));
+    const Datum actual = slice_axis(event.outputs[0].tensor(), sample.axis, sample.begin, sample.end);
+    return compare(event, node, 0, actual, reference[0]);
+  }
+
+  Status compare(const exec::StepEvent& event, const Node& node, size_t output, const Datum& actual, const Datum& reference) {
+    const ops::Comparison found = ops::compare_data(actual, reference, node.op->tolerance);
+    note(event, node, found);
+    if (found.pass) return {};
+    return Error(Code::kVerification,
+                 fmt::format("node '{}' ({}, kernel {}) output {}: {}", node.name, node.op->name, event.kernel, output, found.text),
+                 "the engine was not saved; --disable-pass NAME or --stop-after-patch N narrows it down, --verify off skips the check");
+  }
+
+  void note(const exec::StepEvent& event, const Node& node, const ops::Comparison& found) {
+    if (report_.worst && report_.worst->max_absolute_error >= found.max_absolute_error) return;
+    report_.worst = WorstStep{node.name, std::string(node.op->name), std::string(event.kernel), found.max_relative_error, found.max_absolute_error};
+  }
+
+  VerifyReport& report_;
+};
+
+struct Trial {
+  ir::ShapePoint point;
+  ops::SampleKind kind;
+};
+
+std::vector<Trial> trials_of(VerifyLevel level) {
+  using ir::ShapePoint;
+  using ops::SampleKind;
+  std::vector<Trial> trials{{ShapePoint::kMin, SampleKind::kRandom}, {ShapePoint::kMin, SampleKind::kEdge}, {ShapePoint::kTypical, SampleKind::kRandom}};
+  if (level == VerifyLevel::kFull) {
+    trials.push_back({ShapePoint::kTypical, SampleKind::kEdge});
+    trials.push_back({ShapePoint::kMax, SampleKind::kRandom});
+    trials.push_back({ShapePoint::kMax, SampleKind::kEdge});
+  }
+  return trials;
+}
+
+Status compare_whole(const VerifyRequest& request, std::span<const Datum> inputs, std::span<const Datum> outputs) {
+  if (!request.original) return {};
+  auto reference = TUTTI_TRY(ops::interpret(*request.original, inputs));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = request.original->outputs()[i].name;
+    // Differences add up over a whole graph: the approximate bound, ten times over.
+    ops::Bounds limits = ops::bounds(ir::Tolerance::kApproximate, outputs[i].is_tensor() ? outputs[i].tensor().dtype() : ir::DType::kFloat32);
+    limits.absolute *= 10;
+    limits.relative *= 10;
+    if (!outputs[i].is_tensor() || !reference[i].is_tensor()) continue;
+    const ops::Comparison found = ops::compare_tensors(outputs[i].tensor(), reference[i].tensor(), limits);
+    if (!found.pass) return Error(Code::kVerification, fmt::format("output '{}' of the whole graph: {}", name, found.text), "each step agreed with its reference: a pass changed the meaning; --disable-pass NAME narrows it down");
+  }
+  return {};
+}
+
+Status run_trial(const VerifyRequest& request, const VerifyOptions& options, std::span<const Datum> inputs, VerifyReport& report) {
+  exec::MemoryBudget budget;
+  exec::RunState state(request.threads, budget);
+  state.seed = options.seed;
+  StepChecker checker(report);
+  state.observer = [&](const exec::StepEvent& event) { return checker.check(event); };
+  auto outputs = TUTTI_TRY(request.executor.run(state, inputs));
+  ++report.runs;
+  return options.level == VerifyLevel::kFull ? compare_whole(request, inputs, outputs) : ok_status();
+}
+
+}  // namespace
+
+Result<VerifyLevel> parse_verify_level(std::string_view text) {
+  for (const VerifyLevel level : {VerifyLevel::kOff, VerifyLevel::kFast, VerifyLevel::kFull})
+    if (verify_level_name(level) == text) return level;
+  return make_error(Code::kUsage, "--verify: found '{}', expected off, fast or full", text);
+}
+
+std::string_view verify_level_name(VerifyLevel level) {
+  return level == VerifyLevel::kOff ? "off" : level == VerifyLevel::kFast ? "fast" : "full";
+}
+
+Result<VerifyReport> verify_plan(const VerifyRequest& request, const VerifyOptions& options) {
+  VerifyReport report;
+  report.level = options.level;
+  if (options.level == VerifyLevel::kOff) return report;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::pair<std::vector<ir::Dims>, ops::SampleKind>> done;
+  for (const Trial& trial : trials_of(options.level)) {
+    auto shapes = TUTTI_TRY(ir::resolve_input_shapes(request.executor.graph(), options.shapes, trial.point));
+    const std::pair key{shapes, trial.kind};
+    if (std::find(done.begin(), done.end(), key) != done.end()) continue;  // a model whose shapes are fixed
+    done.push_back(key);
+    auto inputs = TUTTI_TRY(ops::sample_inputs(request.executor.graph(), shapes, trial.kind, options.seed + done.size()));
+    TUTTI_TRY(run_trial(request, options, inputs, report).with_context("verification"));
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace tutti::compile
