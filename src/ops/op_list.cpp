@@ -13,6 +13,7 @@
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
+#include "ops/fused.h"
 
 namespace tutti::ops {
 namespace {
@@ -118,6 +119,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- com.microsoft ---
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
+        &kFusedConv, &kLinear,
     };
     std::sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     for (size_t i = 1; i < list.size(); ++i)
