@@ -10,6 +10,7 @@
 
 #include "ops/control.h"
 #include "ops/quantize.h"
+#include "ops/recurrent.h"
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
@@ -103,6 +104,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- matmul, convolution, pooling ---
         // --- normalisation, softmax, attention ---
         // --- recurrent ---
+        &kRNN, &kGRU, &kLSTM,
         // --- quantisation ---
         &kQuantizeLinear, &kDequantizeLinear, &kDynamicQuantizeLinear, &kMatMulInteger, &kQLinearMatMul,
         // --- image and resize ---
