@@ -1,0 +1,79 @@
+#include "onnx/map.h"
+
+#include <algorithm>
+
+#include "ops/op_list.h"
+
+namespace tutti::onnx {
+namespace {
+
+// Levenshtein distance.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+// com.microsoft operators are looked for under their full name first: their plain name may mean another operator here.
+Status microsoft(NodeBuilder& node) {
+  const std::string full = "com.microsoft." + node.op_type();
+  return node.finish(ops::find_op(full) ? full : node.op_type(), node.inputs());
+}
+
+}  // namespace
+
+Status direct(NodeBuilder& node) { return node.finish(node.op_type(), node.inputs()); }
+
+OperatorMap::OperatorMap() {
+  for (const auto& rows : {pointwise_rows(), shape_rows(), gather_rows(), reduce_rows(), neural_rows(), image_rows(), control_rows()})
+    for (const MapRow& row : rows) rows_[row.name].push_back(row);
+}
+
+std::string OperatorMap::near_names(std::string_view op) const {
+  constexpr size_t kLongestName = 64;
+  if (op.size() > kLongestName) return {};
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(2, op.size() / 4) + 1;
+  for (const auto& [name, rows] : rows_) {
+    const size_t distance = edit_distance(op, name);
+    if (distance < best_distance || (distance == best_distance && !best.empty() && name < best)) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best.empty() ? std::string() : fmt::format("the nearest known operator is {}", best);
+}
+
+OperatorMap::Found OperatorMap::find_microsoft(const std::string& op) const {
+  static constexpr MapRow kRow{"", 1, microsoft};
+  const bool known = ops::find_op("com.microsoft." + op) || ops::find_op(op);
+  if (known) return {&kRow, {}, {}};
+  return {nullptr, "this operator of com.microsoft is not implemented", "export without the runtime's own optimisations, or as ONNX operators"};
+}
+
+OperatorMap::Found OperatorMap::find(const std::string& domain, const std::string& op, int64_t version) const {
+  if (domain == "com.microsoft") return find_microsoft(op);
+  if (!domain.empty() && domain != "ai.onnx")
+    return {nullptr, fmt::format("operators of the domain '{}' are not known", domain), "export them as model-local functions, or as ONNX operators"};
+  const auto found = rows_.find(op);
+  if (found == rows_.end()) return {nullptr, "there is no such operator", near_names(op)};
+  const MapRow* best = nullptr;
+  int64_t first = INT64_MAX;
+  for (const MapRow& row : found->second) {
+    first = std::min(first, row.since);
+    if (row.since <= version && (!best || row.since > best->since)) best = &row;
+  }
+  if (best) return {best, {}, {}};
+  return {nullptr, fmt::format("version {} of the operator set does not have it in a known form", version), fmt::format("known from opset {} on", first)};
+}
+
+}  // namespace tutti::onnx
