@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "ops/pointwise.h"
+#include "ops/cast.h"
+#include "ops/reduce.h"
+#include "ops/view.h"
 
 // One include per family and one line per operator, in the family's section.
 // clang-format off
@@ -25,6 +28,9 @@ const std::vector<const OpDef*>& sorted_ops() {
   static const std::vector<const OpDef*> ops = [] {
     std::vector<const OpDef*> list = {
         // --- pointwise ---
+        &kCast,
+        &kCastLike,
+        &kBitCast,
         &kAbs,
         &kAcos,
         &kAcosh,
@@ -99,8 +105,38 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kQuickGelu,
         // --- random ---
         // --- reduce ---
+        &kReduceL1,
+        &kReduceL2,
+        &kReduceLogSum,
+        &kReduceLogSumExp,
+        &kReduceMax,
+        &kReduceMean,
+        &kReduceMin,
+        &kReduceProd,
+        &kReduceSum,
+        &kReduceSumSquare,
+        &kArgMax,
+        &kArgMin,
+        &kCumSum,
+        &kCumProd,
         // --- view and indexing ---
         &kTopK, &kNonMaxSuppression, &kUnique,
+        &kReshape,
+        &kSqueeze,
+        &kUnsqueeze,
+        &kFlatten,
+        &kShape,
+        &kSize,
+        &kExpand,
+        &kTile,
+        &kTranspose,
+        &kSlice,
+        &kSplit,
+        &kConcat,
+        &kPad,
+        &kCenterCropPad,
+        &kDepthToSpace,
+        &kSpaceToDepth,
         // --- matmul, convolution, pooling ---
         // --- normalisation, softmax, attention ---
         // --- recurrent ---
