@@ -3,21 +3,21 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/pointwise.h"
-#include "ops/cast.h"
-#include "ops/reduce.h"
-#include "ops/view.h"
-
 // One include per family and one line per operator, in the family's section.
 // clang-format off
-
+#include "ops/cast.h"
 #include "ops/control.h"
+#include "ops/fused.h"
+#include "ops/indexing.h"
+#include "ops/pointwise.h"
 #include "ops/quantize.h"
+#include "ops/random.h"
 #include "ops/recurrent.h"
+#include "ops/reduce.h"
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
-#include "ops/fused.h"
+#include "ops/view.h"
 
 namespace tutti::ops {
 namespace {
@@ -104,6 +104,12 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kFastGelu,
         &kQuickGelu,
         // --- random ---
+        &kRandomNormal,
+        &kRandomUniform,
+        &kRandomNormalLike,
+        &kRandomUniformLike,
+        &kBernoulli,
+        &kMultinomial,
         // --- reduce ---
         &kReduceL1,
         &kReduceL2,
@@ -120,6 +126,21 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kCumSum,
         &kCumProd,
         // --- view and indexing ---
+        &kGather,
+        &kGatherElements,
+        &kGatherND,
+        &kScatter,
+        &kScatterElements,
+        &kScatterND,
+        &kTensorScatter,
+        &kCompress,
+        &kNonZero,
+        &kReverseSequence,
+        &kTrilu,
+        &kConstantOfShape,
+        &kEyeLike,
+        &kOneHot,
+        &kRange,
         &kTopK, &kNonMaxSuppression, &kUnique,
         &kReshape,
         &kSqueeze,
