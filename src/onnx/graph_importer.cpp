@@ -95,6 +95,7 @@ void GraphImporter::add_outputs(const pb::GraphProto& proto, const Frame& frame,
     if (found == frame.scope->end()) {
       session_.record(make_error(Code::kInvalidModel, "{} '{}': found no value of this name, expected one made by a node, an input or an initializer",
                                  what, output.name()));
+      any_tainted_ = true;
       continue;
     }
     graph_.add_output(output.name(), found->second);
@@ -206,8 +207,9 @@ Status GraphImporter::import_node(pb::NodeProto& node, const Frame& frame) {
 Status GraphImporter::convert(const MapRow& row, NodeBuilder::Setup setup, bool& tainted) {
   setup.attrs = TUTTI_TRY(AttrMap::read(*setup.node, setup.frame->bindings));
   const auto has_body = [](const auto& entry) { return std::holds_alternative<pb::GraphProto*>(entry.second); };
-  // Types of what follows an unsupported node mean nothing; but bodies are still searched for more of them.
-  if (tainted && std::none_of(setup.attrs.entries().begin(), setup.attrs.entries().end(), has_body)) return {};
+  // Types of what follows an unsupported node mean nothing; but operator, attributes and bodies are still checked for more of them.
+  const bool body = std::any_of(setup.attrs.entries().begin(), setup.attrs.entries().end(), has_body);
+  if (tainted && !body && row.build != direct) return {};
   NodeBuilder builder(std::move(setup), tainted);
   Status status = row.build(builder);
   tainted = builder.tainted();

@@ -94,10 +94,13 @@ Status build_sequence_map(NodeBuilder& node) {
   return node.finish("SequenceMap", std::move(inputs), {{"additional", static_cast<int64_t>(node.input_count() - 1)}}, bodies_of(std::move(body)), outputs);
 }
 
-// The type of an empty optional, as text.
+// An optional without a value says what it would hold; one with a value need not.
 Status build_optional(NodeBuilder& node) {
-  if (const auto type = node.attrs.take<pb::TypeProto*>("type")) {
-    if (!node.has_input(0)) node.attrs.set("type", TUTTI_TRY(node.read_type(**type)).text());
+  const auto type = node.attrs.take<pb::TypeProto*>("type");
+  if (type && !node.has_input(0)) {
+    const ValueType held = TUTTI_TRY(node.read_type(**type));
+    node.attrs.set("dtype", static_cast<int64_t>(held.dtype));
+    node.attrs.set("sequence", static_cast<int64_t>(held.kind == ValueType::Kind::kSequence));
   }
   return direct(node);
 }

@@ -88,7 +88,7 @@ constexpr MapRow kRows[] = {
     {"SimplifiedLayerNormalization", 1, simplified_layer_norm}, {"LpNormalization", 1, direct}, {"LRN", 1, direct},
     {"MeanVarianceNormalization", 9, direct},
     {"RNN", 1, recurrent_1}, {"RNN", 7, direct}, {"GRU", 1, recurrent_1}, {"GRU", 7, direct}, {"LSTM", 1, recurrent_1}, {"LSTM", 7, direct},
-    {"Attention", 23, direct}, {"RotaryEmbedding", 23, direct},
+    {"Attention", 23, direct}, {"LinearAttention", 27, direct}, {"RotaryEmbedding", 23, direct},
     {"NegativeLogLikelihoodLoss", 12, direct}, {"SoftmaxCrossEntropyLoss", 12, direct},
 };
 

@@ -24,6 +24,14 @@ Result<const ir::OpDef*> find_op(std::string_view name) {
   return make_error(Code::kUnsupported, "the operator {} is not implemented", name);
 }
 
+// Operators with any number of inputs have no optional ones, but for the first two of Loop.
+Status check_present(const ir::OpDef& op, const std::vector<ValueId>& inputs) {
+  if (op.max_inputs < ir::kAnyCount) return {};
+  for (size_t i = op.name == "Loop" ? 2 : 0; i < inputs.size(); ++i)
+    if (inputs[i] == kNoValue) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
+  return {};
+}
+
 void trim_absent(std::vector<ValueId>& inputs, int keep) {
   while (static_cast<int>(inputs.size()) > keep && inputs.back() == kNoValue) inputs.pop_back();
 }
@@ -77,10 +85,11 @@ Result<ValueId> NodeBuilder::add(std::string_view op_name, std::vector<ValueId> 
 
 Status NodeBuilder::finish(std::string_view op_name, std::vector<ValueId> inputs, const AttrMap& attributes,
                            std::vector<std::unique_ptr<ir::Graph>> bodies, int min_outputs) {
-  if (tainted_) return {};
   const ir::OpDef* op = TUTTI_TRY(find_op(op_name));
   ir::NodeSpec spec{.op = op, .attrs = TUTTI_TRY(make_attrs(*op, attributes)), .inputs = std::move(inputs), .bodies = std::move(bodies)};
+  if (tainted_) return {};
   trim_absent(spec.inputs, op->min_inputs);
+  TUTTI_TRY(check_present(*op, spec.inputs));
   const int outputs = std::max({output_count(), op->min_outputs, min_outputs});
   for (int i = 0; i < outputs; ++i) spec.output_names.push_back(wants_output(i) ? setup_.frame->prefix + setup_.node->output(i) : "");
   spec.name = setup_.node->name().empty() ? graph().unique_name(op_type()) : setup_.frame->prefix + setup_.node->name();

@@ -14,12 +14,12 @@ using testing::HasSubstr;
 using Floats = std::vector<float>;
 
 // Imports and runs with float inputs (one per graph input of static shape); the first output as floats.
-struct Run {
+struct Ran {
   std::string error;
   Floats values;
   ir::Dims dims;
 };
-Run run(const ModelMaker& m, const std::vector<Floats>& inputs) {
+Ran run(const ModelMaker& m, const std::vector<Floats>& inputs) {
   auto graph = m.import();
   if (!graph.ok()) return {graph.error().text(), {}, {}};
   std::vector<ir::Datum> data;
@@ -40,7 +40,7 @@ TEST(Conversions, softmax_before_13_normalises_over_all_trailing_dimensions) {
   ModelMaker m(11);
   m.graph.input("x", kFloat, {1, 2, 2}).output("y");
   m.graph.node("Softmax", {"x"}, {"y"});
-  const Run result = run(m, {{0, 0, 0, 0}});
+  const Ran result = run(m, {{0, 0, 0, 0}});
   EXPECT_RUN(result, 0.25f, 0.25f, 0.25f, 0.25f);
   EXPECT_EQ(result.dims, (ir::Dims{1, 2, 2}));
 }
@@ -59,7 +59,7 @@ TEST(Conversions, axes_attributes_become_inputs) {
   set_ints(m.graph.node("ReduceSum", {"a"}, {"b"}), "axes", {1});
   set_ints(m.graph.node("Unsqueeze", {"b"}, {"c"}), "axes", {0, 3});
   set_ints(m.graph.node("ReduceMax", {"c"}, {"y"}), "axes", {1});
-  const Run result = run(m, {{1, 2, 3, 4}});
+  const Ran result = run(m, {{1, 2, 3, 4}});
   EXPECT_RUN(result, 7.0f);
   EXPECT_EQ(result.dims, (ir::Dims{1, 1, 1, 1}));
 }
