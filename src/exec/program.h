@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct Step {
   int32_t workspace = -1;        // a buffer
   int32_t in_place_input = -1;   // the input whose buffer output 0 overwrites
 };
+
+// "reference", "host", or the kernel's name.
+std::string_view kernel_name(const Step& step);
 
 // A value that something after the stage reads.
 struct Export {

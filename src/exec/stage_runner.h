@@ -49,6 +49,4 @@ class StageRunner {
   std::vector<void*> outputs_;
 };
 
-std::string_view kernel_name(const Step& step);
-
 }  // namespace tutti::exec

@@ -71,8 +71,8 @@ void ExecutionContext::enable_profiling(bool enabled) {
 std::vector<exec::Fallback> ExecutionContext::fallbacks() const {
   std::vector<exec::Fallback> out;
   std::set<std::string> seen;
-  for (const exec::ProgramPtr& program : engine_->programs())
-    for (const exec::Fallback& fallback : program->fallbacks)
+  for (const exec::ProgramOf& made : engine_->programs())
+    for (const exec::Fallback& fallback : made.program->fallbacks)
       if (seen.insert(fallback.node + '\n' + fallback.op).second) out.push_back(fallback);
   return out;
 }

@@ -47,7 +47,7 @@ class Engine {
   const std::vector<PortInfo>& outputs() const { return outputs_; }
   EngineStats stats() const;
   // What runs at the shapes seen so far: steps, fallbacks, memory.
-  std::vector<exec::ProgramPtr> programs() const { return executor_->programs(); }
+  std::vector<exec::ProgramOf> programs() const { return executor_->programs(); }
 
   // For contexts.
   exec::GraphExecutor& executor() { return *executor_; }
