@@ -159,7 +159,15 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kDepthToSpace,
         &kSpaceToDepth,
         // --- matmul, convolution, pooling ---
+        &kMatMul, &kGemm, &kFusedMatMul,
+        &kConv, &kContribFusedConv,
+        &kMaxPool, &kAveragePool, &kLpPool,
+        &kGlobalAveragePool, &kGlobalMaxPool, &kGlobalLpPool,
         // --- normalisation, softmax, attention ---
+        &kBatchNormalization, &kInstanceNormalization, &kGroupNormalization, &kGroupNorm,
+        &kLayerNormalization, &kRMSNormalization, &kSimplifiedLayerNormalization,
+        &kSkipLayerNormalization, &kSkipSimplifiedLayerNormalization,
+        &kSoftmax, &kLogSoftmax, &kHardmax,
         // --- recurrent ---
         &kRNN, &kGRU, &kLSTM,
         // --- quantisation ---
