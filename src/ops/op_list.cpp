@@ -7,6 +7,12 @@
 // clang-format off
 #include "ops/cast.h"
 #include "ops/control.h"
+#include "ops/softmax.h"
+#include "ops/pool.h"
+#include "ops/norm_layer.h"
+#include "ops/norm.h"
+#include "ops/matmul.h"
+#include "ops/conv.h"
 #include "ops/fused.h"
 #include "ops/indexing.h"
 #include "ops/pointwise.h"
