@@ -50,12 +50,6 @@ Status group_norm_18(NodeBuilder& node) {
   return node.finish("GroupNormalization", {node.input(0), scale, bias});
 }
 
-// A runtime's extension that stands in the ONNX domain.
-Status simplified_layer_norm(NodeBuilder& node) {
-  if (node.output_count() > 1) return Error(Code::kUnsupported, "the second output of SimplifiedLayerNormalization is not converted");
-  return node.finish("RMSNormalization", node.inputs());
-}
-
 // Before opset 7 an attribute said whether the first output was wanted.
 Status recurrent_1(NodeBuilder& node) {
   node.attrs.erase("output_sequence");
@@ -85,7 +79,7 @@ constexpr MapRow kRows[] = {
     {"BatchNormalization", 1, batch_norm_by_outputs}, {"BatchNormalization", 14, direct},
     {"InstanceNormalization", 1, instance_norm_1}, {"InstanceNormalization", 6, direct}, {"LayerNormalization", 17, direct},
     {"GroupNormalization", 18, group_norm_18}, {"GroupNormalization", 21, direct}, {"RMSNormalization", 23, direct},
-    {"SimplifiedLayerNormalization", 1, simplified_layer_norm}, {"LpNormalization", 1, direct}, {"LRN", 1, direct},
+    {"SimplifiedLayerNormalization", 1, direct}, {"LpNormalization", 1, direct}, {"LRN", 1, direct},
     {"MeanVarianceNormalization", 9, direct},
     {"RNN", 1, recurrent_1}, {"RNN", 7, direct}, {"GRU", 1, recurrent_1}, {"GRU", 7, direct}, {"LSTM", 1, recurrent_1}, {"LSTM", 7, direct},
     {"Attention", 23, direct}, {"LinearAttention", 27, direct}, {"RotaryEmbedding", 23, direct},

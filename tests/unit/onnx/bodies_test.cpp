@@ -102,6 +102,14 @@ TEST(Bodies, unsupported_nodes_inside_bodies_are_listed_too) {
   EXPECT_THAT(report.unsupported, SizeIs(3));
 }
 
+TEST(Bodies, an_if_without_a_condition_is_an_error) {
+  ModelMaker m(17);
+  m.graph.input("x", kFloat, {2}).output("y");
+  pb::NodeProto& node = m.graph.node("If", {"", "x"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) body_of(node, name).output("x");
+  EXPECT_THAT(m.import().error().text(), HasSubstr("input 0: found none, expected a value"));
+}
+
 // f(x; alpha) = LeakyRelu(x, alpha) with alpha = 0.5 unless given.
 pb::FunctionProto& add_leaky(ModelMaker& m) {
   auto& domain = *m.model.add_opset_import();
