@@ -177,6 +177,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- recurrent ---
         &kRNN, &kGRU, &kLSTM,
         // --- quantisation ---
+        &kConvInteger, &kQLinearConv,
         &kQuantizeLinear, &kDequantizeLinear, &kDynamicQuantizeLinear, &kMatMulInteger, &kQLinearMatMul,
         // --- image and resize ---
         // --- signal ---
@@ -190,6 +191,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- control flow ---
         &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
+        &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
         &kFusedConv, &kLinear,
