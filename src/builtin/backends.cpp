@@ -1,12 +1,12 @@
 #include "builtin/backends.h"
 
-
+#include "backends/cpu/cpu_backend.h"
 
 namespace tutti::builtin {
 
 std::vector<std::unique_ptr<backend::Backend>> make_backends() {
   std::vector<std::unique_ptr<backend::Backend>> out;
-
+  out.push_back(cpu::make_cpu_backend());
   return out;
 }
 

@@ -1,0 +1,116 @@
+// Reductions over any set of axes that is one run of neighbours, and global pooling, on float32.
+#include <cmath>
+
+#include "backends/cpu/kernels/common.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/simd/rows.h"
+
+namespace tutti::cpu {
+namespace {
+
+using simd::Reduction;
+
+struct Reduce {
+  int64_t outer = 1, count = 1, inner = 1;
+  Reduction kind = Reduction::kSum;
+  bool mean = false, root = false;
+
+  float finish(float value) const {
+    if (mean) return value / static_cast<float>(count);
+    return root ? std::sqrt(value) : value;
+  }
+};
+
+bool set_kind(std::string_view op, Reduce& r) {
+  r.mean = op == "ReduceMean" || op == "GlobalAveragePool";
+  r.root = op == "ReduceL2";
+  if (r.mean || op == "ReduceSum") return true;
+  if (op == "ReduceMax" || op == "GlobalMaxPool") r.kind = Reduction::kMax;
+  else if (op == "ReduceMin") r.kind = Reduction::kMin;
+  else if (op == "ReduceSumSquare" || r.root) r.kind = Reduction::kSumSquare;
+  else if (op == "ReduceL1") r.kind = Reduction::kL1;
+  else return false;
+  return true;
+}
+
+// Which axes go; nothing when they are not known or nothing is reduced.
+std::optional<std::vector<bool>> reduced_axes(const KernelQuery& query) {
+  const size_t rank = query.inputs[0].dims.size();
+  std::vector<bool> reduced(rank, false);
+  if (query.op.name.starts_with("Global")) {
+    for (size_t i = 2; i < rank; ++i) reduced[i] = true;
+    return reduced;
+  }
+  std::vector<int64_t> axes;
+  if (query.has_input(1)) {
+    if (!query.is_constant(1)) return std::nullopt;
+    axes = query.constants[1]->to_int64();
+  }
+  if (axes.empty()) {
+    if (ir::attr_int(query.attrs, "noop_with_empty_axes") != 0 || ir::attr_bool(query.attrs, "noop_with_empty_axes")) return std::nullopt;
+    return std::vector<bool>(rank, true);
+  }
+  for (int64_t axis : axes) reduced[positive_axis(axis, rank)] = true;
+  return reduced;
+}
+
+std::optional<Reduce> plan(const KernelQuery& query) {
+  Reduce r;
+  if (!set_kind(query.op.name, r)) return std::nullopt;
+  const auto axes = reduced_axes(query);
+  if (!axes) return std::nullopt;
+  const Dims& dims = query.inputs[0].dims;
+  enum { kBefore, kInside, kAfter } state = kBefore;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    if ((*axes)[i]) {
+      if (state == kAfter) return std::nullopt;
+      state = kInside;
+      r.count *= dims[i];
+    } else {
+      if (state == kInside) state = kAfter;
+      (state == kBefore ? r.outer : r.inner) *= dims[i];
+    }
+  }
+  return r;
+}
+
+std::optional<Refusal> supports(const KernelQuery& query) {
+  if (query.inputs[0].dtype != DType::kFloat32) return "takes float32 only";
+  if (product(query.inputs[0].dims) == 0) return "an empty input";
+  if (!plan(query)) return "axes that are not known, or not neighbours";
+  return std::nullopt;
+}
+
+Status run(const Reduce& r, const RunContext& c) {
+  const float* src = input<float>(c, 0);
+  float* dst = output<float>(c, 0);
+  if (r.inner == 1) {
+    split(c.threads, r.outer, 0.2 * static_cast<double>(r.count) + 5, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dst[i] = r.finish(simd::reduce_row(r.kind, src + i * r.count, r.count));
+    });
+    return ok_status();
+  }
+  constexpr int64_t kWidth = 64;
+  const int64_t stripes = (r.inner + kWidth - 1) / kWidth;
+  split(c.threads, r.outer * stripes, 0.3 * static_cast<double>(r.count * kWidth) + 5, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t column = i % stripes * kWidth, width = std::min(kWidth, r.inner - column);
+      float* to = dst + i / stripes * r.inner + column;
+      simd::reduce_columns(r.kind, src + i / stripes * r.count * r.inner + column, to, {r.count, r.inner, width});
+      for (int64_t j = 0; j < width; ++j) to[j] = r.finish(to[j]);
+    }
+  });
+  return ok_status();
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
+  const Reduce r = *plan(context.query);
+  return make_kernel([r](const RunContext& c) { return run(r, c); });
+}
+
+}  // namespace
+
+const KernelDef kReduce{.name = "vector.reduce", .supports = supports, .prepare = prepare};
+
+}  // namespace tutti::cpu
