@@ -23,6 +23,7 @@
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
+#include "ops/text.h"
 #include "ops/view.h"
 
 namespace tutti::ops {
@@ -183,6 +184,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- signal ---
         &kDFT, &kSTFT, &kHannWindow, &kHammingWindow, &kBlackmanWindow, &kMelWeightMatrix,
         // --- text ---
+        &kStringConcat, &kStringSplit, &kStringNormalizer, &kRegexFullMatch, &kTfIdfVectorizer,
         // --- losses and training ---
         // --- ai.onnx.ml ---
         // --- sequences and optionals ---
