@@ -222,6 +222,8 @@ class RegexCompiler {
     if (auto ranges = class_ranges(to_lower(c)); ranges && c != to_lower(c)) return emit_set({*std::move(ranges), true});
     if (c == U'A') return emit({Kind::kBegin});
     if (c == U'z') return emit({Kind::kEnd});
+    if (c == U'b') return emit({Kind::kBoundary});
+    if (c == U'B') return emit({Kind::kNoBoundary});
     const char32_t literal = TUTTI_TRY(escaped_character(c));
     return emit_set({{{literal, literal}}});
   }
@@ -274,8 +276,19 @@ bool Regex::Set::contains(char32_t c) const {
   return negated;
 }
 
+bool Regex::holds(Kind assertion, Place place) const {
+  const Set word{{{U'0', U'9'}, {U'A', U'Z'}, {U'_', U'_'}, {U'a', U'z'}}};
+  const bool boundary = word.contains(place.before) != word.contains(place.after);
+  switch (assertion) {
+    case Kind::kBegin: return place.before == kNothing;
+    case Kind::kEnd: return place.after == kNothing;
+    case Kind::kBoundary: return boundary;
+    default: return !boundary;
+  }
+}
+
 // Adds every instruction that is reachable from `start` without reading a character.
-void Regex::follow(int32_t start, bool at_begin, bool at_end, std::vector<int32_t>& list, std::vector<bool>& seen) const {
+void Regex::follow(int32_t start, Place place, std::vector<int32_t>& list, std::vector<bool>& seen) const {
   std::vector<int32_t> stack{start};
   while (!stack.empty()) {
     const int32_t at = stack.back();
@@ -286,9 +299,9 @@ void Regex::follow(int32_t start, bool at_begin, bool at_end, std::vector<int32_
     switch (instruction.kind) {
       case Kind::kSplit: stack.push_back(instruction.other); [[fallthrough]];
       case Kind::kJump: stack.push_back(instruction.next); break;
-      case Kind::kBegin: if (at_begin) stack.push_back(instruction.next); break;
-      case Kind::kEnd: if (at_end) stack.push_back(instruction.next); break;
-      default: list.push_back(at);
+      case Kind::kSet: case Kind::kAccept: list.push_back(at); break;
+      default:
+        if (holds(instruction.kind, place)) stack.push_back(instruction.next);
     }
   }
 }
@@ -297,14 +310,15 @@ bool Regex::full_match(std::string_view utf8) const {
   const std::u32string text = decode_utf8(utf8);
   std::vector<int32_t> now, next;
   std::vector<bool> seen(program_.size(), false);
-  follow(0, true, text.empty(), now, seen);
+  const auto after = [&](size_t i) { return i < text.size() ? text[i] : kNothing; };
+  follow(0, {kNothing, after(0)}, now, seen);
   for (size_t i = 0; i < text.size(); ++i) {
     next.clear();
     seen.assign(program_.size(), false);
     for (int32_t at : now) {
       const Instruction& instruction = program_[static_cast<size_t>(at)];
       if (instruction.kind == Kind::kSet && sets_[static_cast<size_t>(instruction.set)].contains(text[i]))
-        follow(instruction.next, false, i + 1 == text.size(), next, seen);
+        follow(instruction.next, {text[i], after(i + 1)}, next, seen);
     }
     std::swap(now, next);
   }

@@ -1,7 +1,7 @@
 // A regular expression that is matched in time proportional to text times pattern, whatever they are: no backtracking.
 //
 // The syntax is RE2's without captures' effects: literals, '.', classes with ranges and \d \w \s, groups, '|', * + ? {m,n} (lazy forms
-// too), ^ $ \b-less anchors, and \xHH \n \t escapes. Anything else is refused when the pattern is compiled.
+// too), ^ $ \A \z \b \B, and \xHH \n \t escapes. Anything else is refused when the pattern is compiled.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ class Regex {
 
  private:
   friend class RegexCompiler;
-  enum class Kind : uint8_t { kSet, kSplit, kJump, kBegin, kEnd, kAccept };
+  enum class Kind : uint8_t { kSet, kSplit, kJump, kBegin, kEnd, kBoundary, kNoBoundary, kAccept };
   using Ranges = std::vector<std::pair<char32_t, char32_t>>;
   struct Instruction {
     Kind kind;
@@ -33,7 +33,13 @@ class Regex {
     bool negated = false;
     bool contains(char32_t c) const;
   };
-  void follow(int32_t start, bool at_begin, bool at_end, std::vector<int32_t>& list, std::vector<bool>& seen) const;
+  // The characters around a position; kNothing at the text's ends.
+  struct Place {
+    char32_t before, after;
+  };
+  static constexpr char32_t kNothing = 0xffffffff;
+  bool holds(Kind assertion, Place place) const;
+  void follow(int32_t start, Place place, std::vector<int32_t>& list, std::vector<bool>& seen) const;
 
   std::vector<Instruction> program_;
   std::vector<Set> sets_;
