@@ -1,4 +1,4 @@
-// The CPU as a device.
+// The CPU as a backend.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,9 @@
 
 namespace tutti::cpu {
 
-// Describes this machine's processor: name, caches, instruction sets (only those that the system saves on a switch of threads).
-backend::DeviceInfo detect_cpu();
+// For the machine at hand.
 std::unique_ptr<backend::Backend> make_cpu_backend();
+// For a machine described by the caller: kernels refuse what it cannot do. For tests.
+std::unique_ptr<backend::Backend> make_cpu_backend(backend::DeviceInfo device);
 
 }  // namespace tutti::cpu

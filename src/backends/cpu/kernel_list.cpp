@@ -2,24 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "backends/cpu/kernels/kernels.h"
+
+// One line per operator, ordered by name; kernels best first.
+// clang-format off
 
 namespace tutti::cpu {
 namespace {
 
-constexpr int kMost = 3;  // kernels per operator
+constexpr size_t kMost = 4;
 
-struct Row {
+struct Line {
   std::string_view op;
   std::array<const KernelDef*, kMost> kernels;
-
-  size_t count() const { return static_cast<size_t>(std::find(kernels.begin(), kernels.end(), nullptr) - kernels.begin()); }
 };
 
-// Sorted by operator; within a row, best first.
-const Row kRows[] = {
+constexpr Line kLines[] = {
     {"Abs", {&kUnary}},
     {"Add", {&kBinary, &kPlainBinary}},
     {"And", {&kPlainBinary}},
@@ -64,7 +63,7 @@ const Row kRows[] = {
     {"Mul", {&kBinary, &kPlainBinary}},
     {"Neg", {&kUnary}},
     {"Or", {&kPlainBinary}},
-    {"Pow", {&kBinary, &kPlainBinary}},
+    {"Pow", {&kPlainBinary}},
     {"QuickGelu", {&kUnary}},
     {"RMSNormalization", {&kRowNorm}},
     {"Reciprocal", {&kUnary}},
@@ -78,7 +77,6 @@ const Row kRows[] = {
     {"Relu", {&kUnary}},
     {"Round", {&kUnary}},
     {"Sigmoid", {&kUnary}},
-    {"SimplifiedLayerNormalization", {&kRowNorm}},
     {"Sin", {&kFunction}},
     {"SkipLayerNormalization", {&kRowNorm}},
     {"SkipSimplifiedLayerNormalization", {&kRowNorm}},
@@ -94,19 +92,25 @@ const Row kRows[] = {
     {"Transpose", {&kTranspose}},
     {"Where", {&kWhere}},
     {"Xor", {&kPlainBinary}},
-    {"tutti.AveragePoolNhwc", {&kPool}},
     {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv}},
     {"tutti.Linear", {&kPackedMatMul}},
-    {"tutti.MaxPoolNhwc", {&kPool}},
 };
+
+constexpr bool is_sorted() {
+  for (size_t i = 1; i < std::size(kLines); ++i)
+    if (!(kLines[i - 1].op < kLines[i].op)) return false;
+  return true;
+}
+static_assert(is_sorted(), "lines are found by bisection");
 
 }  // namespace
 
-std::span<const KernelDef* const> kernels_of(const ir::OpDef& op) {
-  const Row* end = std::end(kRows);
-  const Row* found = std::lower_bound(std::begin(kRows), end, op.name, [](const Row& row, std::string_view name) { return row.op < name; });
-  if (found == end || found->op != op.name) return {};
-  return {found->kernels.data(), found->count()};
+std::span<const KernelDef* const> kernels_of(std::string_view op, bool) {
+  const Line* line = std::lower_bound(std::begin(kLines), std::end(kLines), op, [](const Line& l, std::string_view name) { return l.op < name; });
+  if (line == std::end(kLines) || line->op != op) return {};
+  size_t count = 0;
+  while (count < kMost && line->kernels[count] != nullptr) ++count;
+  return {line->kernels.data(), count};
 }
 
 }  // namespace tutti::cpu

@@ -1,14 +1,14 @@
-// Which kernels serve which operators, best first.
+// Which kernels serve which operator.
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "backend/kernel.h"
-#include "ir/op_def.h"
 
 namespace tutti::cpu {
 
-// Empty for operators that have none: the reference kernel runs them.
-std::span<const backend::KernelDef* const> kernels_of(const ir::OpDef& op);
+// Best first, by the operator's name. `wide` orders for machines with AVX-512, whose library kernels beat ours.
+std::span<const backend::KernelDef* const> kernels_of(std::string_view op, bool wide);
 
 }  // namespace tutti::cpu

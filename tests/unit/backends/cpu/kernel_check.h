@@ -1,0 +1,29 @@
+// Runs every kernel that the CPU backend offers for one node against the reference, with several numbers of threads.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/kernel.h"
+#include "ir/attr_access.h"
+#include "ir/tensor.h"
+
+namespace tutti::cpu::test {
+
+struct NodeCase {
+  std::string op;
+  std::vector<ir::AttrField> attrs = {};
+  std::vector<ir::Tensor> inputs = {};       // undefined: absent
+  std::vector<size_t> constants = {};        // inputs whose data is known beforehand
+  int outputs = 1;
+};
+
+// Which kernels ran; fails the test where one differs from the reference or from itself with another number of threads.
+std::vector<std::string> check_node(const NodeCase& node);
+
+ir::Tensor random_floats(ir::Dims dims, uint64_t seed = 1);
+ir::Tensor ints(std::vector<int64_t> values);
+
+}  // namespace tutti::cpu::test

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "ops/fused.h"
+#include "unit/backends/cpu/kernel_check.h"
+
+namespace tutti::cpu::test {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+TEST(PackedMatMul, multiplies_matrices_of_odd_sizes_with_constant_and_run_time_weights) {
+  for (const auto& [m, k, n] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
+           {1, 1, 1}, {7, 5, 3}, {1, 300, 17}, {13, 257, 40}, {100, 513, 33}, {250, 64, 100}, {1030, 16, 8}, {3, 0, 4}, {0, 4, 4}}) {
+    for (const std::vector<size_t>& constants : {std::vector<size_t>{}, std::vector<size_t>{1}})
+      check_node({"MatMul", {}, {random_floats({m, k}, 1), random_floats({k, n}, 2)}, constants});
+  }
+}
+
+TEST(PackedMatMul, broadcasts_batches_and_takes_vectors) {
+  check_node({"MatMul", {}, {random_floats({2, 3, 9, 8}), random_floats({2, 3, 8, 21})}});
+  check_node({"MatMul", {}, {random_floats({2, 1, 9, 8}), random_floats({3, 8, 21})}});
+  check_node({"MatMul", {}, {random_floats({2, 3, 9, 8}), random_floats({8, 21})}, {1}});
+  check_node({"MatMul", {}, {random_floats({9, 8}), random_floats({4, 8, 21})}, {1}});
+  check_node({"MatMul", {}, {random_floats({8}), random_floats({8, 5})}});
+  check_node({"MatMul", {}, {random_floats({4, 6, 8}), random_floats({8})}});
+  check_node({"MatMul", {}, {random_floats({8}), random_floats({8})}});
+  check_node({"MatMul", {}, {random_floats({12, 128, 64}), random_floats({12, 64, 128})}});
+}
+
+TEST(PackedMatMul, gemm_transposes_scales_and_adds) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true})
+      for (const ir::Tensor& c : {ir::Tensor(), random_floats({19}), random_floats({23, 19})})
+        check_node({"Gemm", {{"transA", ta}, {"transB", tb}, {"alpha", 0.5f}},
+                    {random_floats(ta ? ir::Dims{31, 23} : ir::Dims{23, 31}), random_floats(tb ? ir::Dims{19, 31} : ir::Dims{31, 19}), c}});
+}
+
+TEST(PackedMatMul, linear_applies_every_activation_before_or_after_the_residual) {
+  for (std::string_view name : ops::kActivationNames)
+    for (bool first : {false, true})
+      check_node({"tutti.Linear", {{"activation", std::string(name)}, {"alpha", name == "clip" ? -0.5f : 0.3f}, {"beta", 0.7f}, {"residual_first", first}},
+                  {random_floats({2, 9, 20}), random_floats({20, 27}), random_floats({27}), random_floats({2, 9, 27})}, {1, 2}});
+  check_node({"tutti.Linear", {{"transpose_weight", true}, {"scale", 0.125f}}, {random_floats({130, 300}), random_floats({50, 300})}, {1}});
+}
+
+struct ConvForm {
+  ir::Dims x, w;
+  Ints strides, pads, dilations;
+  int64_t group = 1;
+};
+
+ir::Tensor channels_last(const ir::Tensor& x) {
+  ir::Dims dims{x.dim(0)};
+  for (int64_t i = 2; i < x.rank(); ++i) dims.push_back(x.dim(i));
+  dims.push_back(x.dim(1));
+  return random_floats(dims, 5);
+}
+
+// Conv, then FusedConv in both layouts.
+void check_conv(const ConvForm& f) {
+  const std::vector<ir::AttrField> window{{"strides", f.strides}, {"pads", f.pads}, {"dilations", f.dilations}, {"group", f.group}};
+  const ir::Tensor x = random_floats(f.x, 3), w = random_floats(f.w, 4), b = random_floats({f.w[0]}, 6);
+  check_node({"Conv", window, {x, w, b}, {1, 2}});
+  for (const char* activation : {"none", "relu", "hardswish", "silu"}) {
+    std::vector<ir::AttrField> attrs = window;
+    attrs.push_back({"activation", std::string(activation)});
+    check_node({"tutti.FusedConv", attrs, {x, w, b}, {1, 2}});
+    attrs.push_back({"layout", std::string("nhwc")});
+    check_node({"tutti.FusedConv", attrs, {channels_last(x), w, b}, {1, 2}});
+  }
+}
+
+TEST(PackedConv, convolves_in_both_layouts) {
+  check_conv({{1, 3, 17, 19}, {20, 3, 7, 7}, {2, 2}, {3, 3, 3, 3}, {1, 1}});
+  check_conv({{2, 32, 9, 11}, {17, 32, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  check_conv({{1, 32, 9, 11}, {24, 32, 3, 3}, {2, 1}, {0, 2, 1, 0}, {2, 1}});
+  check_conv({{2, 24, 6, 5}, {40, 24, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check_conv({{1, 24, 8, 8}, {40, 24, 1, 1}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+  check_conv({{1, 32, 8, 8}, {24, 8, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 4});
+  check_conv({{2, 20, 50}, {30, 20, 3}, {1}, {1, 1}, {1}});
+  check_conv({{1, 80, 51}, {30, 80, 3}, {2}, {1, 1}, {1}});
+}
+
+TEST(DepthwiseConv, convolves_in_both_layouts) {
+  check_conv({{2, 20, 9, 13}, {20, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 20});
+  check_conv({{1, 150, 9, 30}, {150, 1, 5, 5}, {2, 2}, {2, 2, 2, 2}, {1, 1}, 150});
+  check_conv({{1, 8, 15, 15}, {8, 1, 3, 3}, {1, 1}, {2, 2, 2, 2}, {2, 2}, 8});
+  check_conv({{1, 9, 31}, {9, 1, 3}, {1}, {1, 1}, {1}, 9});
+}
+
+TEST(PackedConv, adds_the_residual_before_or_after_the_activation) {
+  for (const char* layout : {"nchw", "nhwc"})
+    for (bool first : {false, true})
+      for (const char* activation : {"none", "relu", "sigmoid"})
+        for (int64_t group : {1, 32})
+          check_node({"tutti.FusedConv",
+                      {{"activation", std::string(activation)}, {"residual_first", first}, {"layout", std::string(layout)}, {"group", group}, {"pads", Ints{1, 1, 1, 1}}},
+                      {random_floats({1, 32, 32, 32}), random_floats({32, 32 / group, 3, 3}), random_floats({32}), random_floats({1, 32, 32, 32}, 9)},
+                      {1, 2}});
+}
+
+}  // namespace
+}  // namespace tutti::cpu::test
