@@ -25,7 +25,7 @@ Result<runtime::EngineOptions> engine_options(const DeviceOptions& device, Loade
   if (device.precision != "fp32" && device.precision != "auto")
     return Error(Code::kUnsupported, fmt::format("--precision: found '{}', expected fp32", device.precision), "this version computes in the model's own types");
   runtime::EngineOptions options;
-  if (auto b = builtin::select_backend(device.device); b.ok()) model.backend = std::move(b).value();
+  model.backend = TUTTI_TRY(builtin::select_backend(device.device));
   options.backend = model.backend.get();
   options.threads = device.threads > 0 ? device.threads : usable_cpus();
   options.memory_limit_bytes = device.memory_limit.empty() ? usable_memory_bytes() : TUTTI_TRY(parse_size(device.memory_limit));

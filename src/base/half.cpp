@@ -74,7 +74,7 @@ uint8_t float_to_mini(const MiniFloatFormat& f, float value, bool saturate) {
   const int sign_shift = f.exponent_bits + f.mantissa_bits;
   const int sign = static_cast<int>(negative) << sign_shift;
   if (std::isnan(value)) {
-    if (!f.has_nan) return static_cast<uint8_t>(max_code(f));
+    if (!f.has_nan) return static_cast<uint8_t>(1 << sign_shift);  // negative zero, as ONNX's casts have it
     if (f.negative_zero_is_nan) return 0x80;
     return static_cast<uint8_t>(sign | ((1 << sign_shift) - 1));
   }

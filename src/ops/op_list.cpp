@@ -23,6 +23,7 @@
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
+#include "ops/text.h"
 #include "ops/view.h"
 
 namespace tutti::ops {
@@ -177,11 +178,13 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- recurrent ---
         &kRNN, &kGRU, &kLSTM,
         // --- quantisation ---
+        &kConvInteger, &kQLinearConv,
         &kQuantizeLinear, &kDequantizeLinear, &kDynamicQuantizeLinear, &kMatMulInteger, &kQLinearMatMul,
         // --- image and resize ---
         // --- signal ---
         &kDFT, &kSTFT, &kHannWindow, &kHammingWindow, &kBlackmanWindow, &kMelWeightMatrix,
         // --- text ---
+        &kStringConcat, &kStringSplit, &kStringNormalizer, &kRegexFullMatch, &kTfIdfVectorizer,
         // --- losses and training ---
         // --- ai.onnx.ml ---
         // --- sequences and optionals ---
@@ -190,6 +193,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- control flow ---
         &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
+        &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
         &kFusedConv, &kLinear,

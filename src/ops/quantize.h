@@ -60,6 +60,5 @@ extern const ir::OpDef kMatMulInteger, kQLinearMatMul, kMatMulIntegerToFloat, kD
 extern const ir::OpDef kConvInteger, kQLinearConv;  // attributes: ConvAttrs (ops/conv.h)
 extern const ir::OpDef kQLinearAdd, kQLinearMul, kQLinearSigmoid, kQLinearLeakyRelu, kQLinearSoftmax;
 extern const ir::OpDef kQLinearGlobalAveragePool, kQLinearConcat;
-extern const ir::OpDef kQLinearAveragePool;
 
 }  // namespace tutti::ops

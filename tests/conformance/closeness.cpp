@@ -1,5 +1,6 @@
 #include "conformance/closeness.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tutti::conformance {
@@ -27,8 +28,16 @@ bool close(double actual, double expected, Limits limits) {
   return std::abs(actual - expected) <= limits.absolute + limits.relative * std::abs(expected);
 }
 
+double magnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    if (const double value = std::abs(tensor.get_double(i)); std::isfinite(value)) largest = std::max(largest, value);
+  return largest;
+}
+
 Status check_numbers(const Tensor& actual, const Tensor& expected) {
-  const Limits limits = limits_for(expected.dtype());
+  Limits limits = limits_for(expected.dtype());
+  limits.absolute *= std::max(1.0, magnitude(expected));
   for (int64_t i = 0; i < expected.size(); ++i)
     if (const double a = actual.get_double(i), e = expected.get_double(i); !close(a, e, limits))
       return make_error(Code::kVerification, "element {} of {} is {}, expected {}", i, expected.type_text(), a, e);

@@ -1,4 +1,5 @@
-// Comparison with the suite's expected values, by the suite's own rule: |actual - expected| <= absolute + relative * |expected|.
+// Comparison with the suite's expected values, by the suite's own rule: |actual - expected| <= absolute + relative * |expected|, where
+// `absolute` grows with the tensor's largest magnitude (expected values carry the rounding noise of whoever computed them).
 #pragma once
 
 #include "base/error.h"

@@ -1,13 +1,12 @@
 """Every graph of tests/graphs, with filled weights, builds verified and agrees with ONNX Runtime; where the exporter left dimensions
 open, at several shapes from one engine. Arguments: parts of graph names."""
 import functools
-import itertools
 import subprocess
 import sys
 
 import numpy as np
 
-from tutti_program import ROOT, WORK, build, compare, main, open_reference
+from tutti_program import ROOT, WORK, build, compare, main, open_reference, reference
 
 LIMIT = 1e-4
 GRAPHS = sorted(path.name.removesuffix(".onnx.zst") for path in (ROOT / "tests/graphs").glob("*.onnx.zst"))
@@ -49,16 +48,22 @@ def check(graph):
     model, engine = folder / f"{graph}.onnx", folder / f"{graph}.tutti"
     report = build(model, engine)
     session = open_reference(model)
-    worst, ran = 0.0, []
+    worst, ran, refused = 0.0, [], []
     for variant in range(3):
         shapes, is_open = shapes_of(session, variant)
         if variant > 0 and not is_open:
             break
-        worst = max(worst, compare(engine, session, feeds_of(session, shapes, variant), LIMIT))
+        feeds = feeds_of(session, shapes, variant)
+        try:
+            reference(session, feeds)
+        except Exception:  # the exporter left a dimension open that the graph itself fixes: nobody can run it
+            refused.append(variant)
+            continue
+        worst = max(worst, compare(engine, session, feeds, LIMIT))
         ran.append("+".join("x".join(map(str, dims)) for dims in shapes.values()))
     engine.unlink()
     return (f"{report['verification']['steps_checked']} steps verified, built in {report['seconds']:.1f} s, "
-            f"differs by at most {worst:.2g} at {', '.join(itertools.islice(ran, 3))}")
+            f"differs by at most {worst:.2g} at {', '.join(ran)}" + (f"; {len(refused)} shapes that ONNX Runtime refuses too" if refused else ""))
 
 
 if __name__ == "__main__":
