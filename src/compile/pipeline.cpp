@@ -27,6 +27,8 @@ constexpr std::array kPipeline{
     Pass{"fuse_activation", run_fuse_activation},
     Pass{"fold_batch_norm", run_fold_batch_norm},
     Pass{"conv_activation", run_conv_activation},
+    Pass{"channels_last", run_channels_last},
+    Pass{"cancel", run_cancel},
     Pass{"matmul_activation", run_matmul_activation},
     Pass{"fold_constants", run_fold_constants},
     Pass{"common_subexpressions", run_common_subexpressions},

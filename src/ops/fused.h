@@ -51,6 +51,13 @@ struct FusedConvAttrs : ir::AttrsOf<FusedConvAttrs> {
 };
 extern const ir::OpDef kFusedConv;
 
+// tutti.MaxPoolNhwc, tutti.AveragePoolNhwc: the poolings of ops/pool.h (one output) over [N, spatial..., C].
+extern const ir::OpDef kMaxPoolNhwc, kAveragePoolNhwc;
+
+// Transpose permutations from [N, spatial..., C] to [N, C, spatial...], and back.
+std::vector<int64_t> channels_first_permutation(int64_t rank);
+std::vector<int64_t> channels_last_permutation(int64_t rank);
+
 // tutti.Linear: inputs X [..., K], W, B?, residual?.
 //   y = scale * (X @ W) + B;  residual_first: act(y + residual), else act(y) + residual.
 // W is [K, N], or [N, K] with transpose_weight. B is [N] or broadcasts to the output; so does the residual.

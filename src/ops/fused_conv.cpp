@@ -4,15 +4,6 @@
 namespace tutti::ops {
 namespace {
 
-// [N, spatial..., C] -> [N, C, spatial...], or back.
-std::vector<int64_t> layout_permutation(int64_t rank, bool to_nchw) {
-  std::vector<int64_t> perm{0};
-  if (to_nchw) perm.push_back(rank - 1);
-  for (int64_t d = to_nchw ? 1 : 2; d < (to_nchw ? rank - 1 : rank); ++d) perm.push_back(d);
-  if (!to_nchw) perm.push_back(1);
-  return perm;
-}
-
 Result<ir::Graph> expand_fused_conv(const ir::ExpandQuery& query) {
   const auto& a = query.attrs.as<FusedConvAttrs>();
   const ir::ValueType& x_type = query.inputs[0];
@@ -21,16 +12,29 @@ Result<ir::Graph> expand_fused_conv(const ir::ExpandQuery& query) {
   ExpansionBuilder b(query);
   const bool nhwc = a.layout == ConvLayout::kNhwc;
   ir::ValueId x = b.input(0);
-  if (nhwc) x = b.node("Transpose", {x}, {{"perm", layout_permutation(x_type.rank(), true)}});
+  if (nhwc) x = b.node("Transpose", {x}, {{"perm", channels_first_permutation(x_type.rank())}});
   std::vector<ir::ValueId> inputs{x, b.input(1)};
   if (b.input(2) != ir::kNoValue) inputs.push_back(b.input(2));
   ir::ValueId y = b.node("Conv", std::move(inputs), {{"dilations", a.dilations}, {"group", a.group}, {"pads", a.pads}, {"strides", a.strides}});
-  if (nhwc) y = b.node("Transpose", {y}, {{"perm", layout_permutation(x_type.rank(), false)}});
+  if (nhwc) y = b.node("Transpose", {y}, {{"perm", channels_last_permutation(x_type.rank())}});
   y = b.finish_fused(y, b.input(3), a);
   return std::move(b).finish(y);
 }
 
 }  // namespace
+
+std::vector<int64_t> channels_first_permutation(int64_t rank) {
+  std::vector<int64_t> perm{0, rank - 1};
+  for (int64_t d = 1; d < rank - 1; ++d) perm.push_back(d);
+  return perm;
+}
+
+std::vector<int64_t> channels_last_permutation(int64_t rank) {
+  std::vector<int64_t> perm{0};
+  for (int64_t d = 2; d < rank; ++d) perm.push_back(d);
+  perm.push_back(1);
+  return perm;
+}
 
 const ir::OpDef kFusedConv{
     .name = "tutti.FusedConv",

@@ -196,7 +196,9 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
-        &kFusedConv, &kLinear,
+        &kFusedConv,
+        &kMaxPoolNhwc,
+        &kAveragePoolNhwc, &kLinear,
     };
     std::sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     for (size_t i = 1; i < list.size(); ++i)

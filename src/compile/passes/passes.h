@@ -16,6 +16,7 @@ Result<PassStats> run_fuse_activation(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_fuse_layer_norm(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_fold_batch_norm(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_conv_activation(ir::Graph& graph, PassContext& context);
+Result<PassStats> run_channels_last(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_matmul_activation(ir::Graph& graph, PassContext& context);
 
 }  // namespace tutti::compile
