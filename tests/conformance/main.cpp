@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: conformance [--backend NAME]... [--data DIR] [--kind KIND] [--filter TEXT] [--list-failures] [--verbose] [--jobs N] [--no-skips]\n"
-    "  --backend NAME    interpreter or cpu; may be repeated (interpreter)\n"
+    "  --backend NAME    interpreter or cpu; may be repeated (both)\n"
     "  --data DIR        onnx/backend/test/data (of the onnx package in the dependencies)\n"
     "  --kind KIND       only cases of node, simple, pytorch-converted or pytorch-operator\n"
     "  --filter TEXT     only cases whose name contains TEXT\n"
@@ -44,7 +44,7 @@ Result<Options> parse(int argc, char** argv) {
     else if (arg == "--no-skips") options.use_skips = false;
     else return make_error(Code::kUsage, "unknown option '{}'", arg).with_hint(kUsage);
   }
-  if (options.backends.empty()) options.backends = {"interpreter"};
+  if (options.backends.empty()) options.backends = {"interpreter", "cpu"};
   if (options.data.empty()) options.data = TUTTI_TRY(find_test_data(TUTTI_DEPS_DIR));
   return options;
 }

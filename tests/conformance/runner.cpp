@@ -2,10 +2,14 @@
 
 #include <filesystem>
 
+#include "builtin/backends.h"
+#include "compile/compiler.h"
+#include "compile/lower.h"
 #include "conformance/closeness.h"
 #include "onnx/import.h"
 #include "onnx/tensor_file.h"
 #include "ops/interpreter.h"
+#include "runtime/context.h"
 
 namespace tutti::conformance {
 namespace {
@@ -28,6 +32,33 @@ class InterpreterRunner final : public Runner {
   Result<std::unique_ptr<Session>> prepare(Graph graph) override {
     return std::unique_ptr<Session>(std::make_unique<InterpreterSession>(std::move(graph)));
   }
+};
+
+class EngineSession final : public Session {
+ public:
+  explicit EngineSession(runtime::EnginePtr engine) : context_(std::move(engine)) {}
+  Result<std::vector<Datum>> run(std::span<const Datum> inputs) override { return context_.run(inputs); }
+
+ private:
+  runtime::ExecutionContext context_;
+};
+
+// Compiles for a backend and runs the engine.
+class EngineRunner final : public Runner {
+ public:
+  explicit EngineRunner(std::unique_ptr<backend::Backend> backend) : backend_(std::move(backend)) {}
+  Result<std::unique_ptr<Session>> prepare(Graph graph) override {
+    compile::CompileOptions options;
+    options.backend = backend_.get();
+    TUTTI_TRY(compile::optimize(graph, options, nullptr));
+    runtime::EngineOptions engine_options;
+    engine_options.backend = backend_.get();
+    auto engine = TUTTI_TRY(runtime::Engine::create(TUTTI_TRY(compile::lower(std::move(graph))), engine_options));
+    return std::unique_ptr<Session>(std::make_unique<EngineSession>(std::move(engine)));
+  }
+
+ private:
+  std::unique_ptr<backend::Backend> backend_;
 };
 
 // The files of one data set, read by the types of the graph's ports.
@@ -67,7 +98,7 @@ std::vector<ValueType> port_types(const Graph& graph, const std::vector<ir::Port
 
 Result<std::unique_ptr<Runner>> make_runner(const std::string& backend) {
   if (backend == "interpreter") return std::unique_ptr<Runner>(std::make_unique<InterpreterRunner>());
-  return make_error(Code::kUsage, "there is no backend '{}', expected interpreter", backend);
+  return std::unique_ptr<Runner>(std::make_unique<EngineRunner>(TUTTI_TRY(builtin::select_backend(backend))));
 }
 
 Status run_case(const Case& test, Runner& runner) {

@@ -24,7 +24,7 @@ class Runner {
   virtual Result<std::unique_ptr<Session>> prepare(ir::Graph graph) = 0;
 };
 
-// "interpreter" or "cpu"; a Usage error for other names.
+// "interpreter", or a backend as `--device` names it.
 Result<std::unique_ptr<Runner>> make_runner(const std::string& backend);
 
 // Imports the model and checks every data set.
