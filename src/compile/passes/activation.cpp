@@ -1,5 +1,6 @@
 #include "compile/passes/activation.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tutti::compile {
@@ -23,6 +24,7 @@ std::optional<ActivationChoice> clip(const Graph& graph, const Node& node) {
     if (!bound) return std::nullopt;
     *bounds[i] = static_cast<float>(*bound);
   }
+  out.alpha = std::min(out.alpha, out.beta);  // crossed bounds: the upper one wins
   // An absent bound of a 16-bit type would not be the largest float.
   if (dtype_of(graph, node.inputs[0]) != ir::DType::kFloat32 && !(has_input(node, 1) && has_input(node, 2))) return std::nullopt;
   return out;

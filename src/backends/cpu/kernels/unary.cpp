@@ -1,4 +1,5 @@
 // One-input element by element operators on float32.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -78,9 +79,11 @@ Result<std::unique_ptr<Kernel>> prepare_clip(const PrepareContext& context) {
   const int64_t count = product(context.query.outputs[0].dims);
   return make_kernel([count](const RunContext& c) {
     const float infinity = std::numeric_limits<float>::infinity();
-    const float* low = input<float>(c, 1);
-    const float* high = input<float>(c, 2);
-    return run({"Clip", activation(Activation::kClip, low ? *low : -infinity, high ? *high : infinity), 0.2}, count, c);
+    const float* given_low = input<float>(c, 1);
+    const float* given_high = input<float>(c, 2);
+    const float high = given_high ? *given_high : infinity;
+    const float low = given_low ? std::min(*given_low, high) : -infinity;  // crossed bounds: the upper one wins
+    return run({"Clip", activation(Activation::kClip, low, high), 0.2}, count, c);
   });
 }
 
