@@ -77,6 +77,7 @@ constexpr Line kLines[] = {
     {"Relu", {&kUnary}},
     {"Round", {&kUnary}},
     {"Sigmoid", {&kUnary}},
+    {"SimplifiedLayerNormalization", {&kRowNorm}},
     {"Sin", {&kFunction}},
     {"SkipLayerNormalization", {&kRowNorm}},
     {"SkipSimplifiedLayerNormalization", {&kRowNorm}},
@@ -92,8 +93,10 @@ constexpr Line kLines[] = {
     {"Transpose", {&kTranspose}},
     {"Where", {&kWhere}},
     {"Xor", {&kPlainBinary}},
+    {"tutti.AveragePoolNhwc", {&kPool}},
     {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv}},
     {"tutti.Linear", {&kPackedMatMul}},
+    {"tutti.MaxPoolNhwc", {&kPool}},
 };
 
 constexpr bool is_sorted() {
