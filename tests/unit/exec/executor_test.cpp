@@ -75,7 +75,7 @@ TEST(Executor, forgets_the_least_recently_used_shape_when_the_cache_is_full) {
 TEST(Executor, turns_shape_arithmetic_and_views_into_nothing) {
   Running running(testing::dynamic_graph());
   running.run({filled({2, 3, 4}, 1)});
-  const ProgramPtr program = running.executor.programs().at(0);
+  const ProgramPtr program = running.executor.programs().at(0).program;
   std::vector<std::string> ops;
   for (const Step& step : program->steps) ops.emplace_back(running.graph.node(step.node).op->name);
   EXPECT_EQ(ops, (std::vector<std::string>{"Tanh", "Exp", "Add"}));
@@ -86,7 +86,7 @@ TEST(Executor, turns_shape_arithmetic_and_views_into_nothing) {
 TEST(Executor, counts_nodes_without_a_kernel_with_the_reason) {
   Running running(testing::static_graph());
   running.run({filled({2, 300}, 1)});
-  const ProgramPtr program = running.executor.programs().at(0);
+  const ProgramPtr program = running.executor.programs().at(0).program;
   ASSERT_EQ(program->fallbacks.size(), 4u);
   EXPECT_EQ(program->fallbacks[0].op, "Relu");
   ASSERT_EQ(program->fallbacks[0].refusals.size(), 1u);
@@ -97,7 +97,7 @@ TEST(Executor, ends_a_stage_where_a_shape_depends_on_data) {
   Running running(testing::unique_graph());
   running.run({filled({20}, 1)});
   std::set<int32_t> stages;
-  for (const ProgramPtr& program : running.executor.programs()) stages.insert(program->stage);
+  for (const ProgramOf& made : running.executor.programs()) stages.insert(made.program->stage);
   EXPECT_EQ(stages, (std::set<int32_t>{0, 1}));
 }
 
@@ -106,7 +106,7 @@ TEST(Executor, knows_values_that_shapes_depend_on_before_the_stage_that_needs_th
   const ir::Tensor wide = ir::Tensor::from<int64_t>({2}, {2, 6}), tall = ir::Tensor::from<int64_t>({2}, {6, 2});
   EXPECT_EQ(running.run({filled({12}, 1), wide})[0].tensor().dims(), (ir::Dims{2, 6}));
   EXPECT_EQ(running.run({filled({12}, 1), tall})[0].tensor().dims(), (ir::Dims{6, 2}));
-  for (const ProgramPtr& program : running.executor.programs()) EXPECT_TRUE(program->host_steps.empty());
+  for (const ProgramOf& made : running.executor.programs()) EXPECT_TRUE(made.program->host_steps.empty());
   const int64_t misses = running.executor.cache_stats().misses;
   running.run({filled({12}, 1), wide});
   EXPECT_EQ(running.executor.cache_stats().misses, misses);
