@@ -13,10 +13,12 @@ namespace {
 class Bodies final : public ir::BodyRunner {
  public:
   using Run = std::function<Result<std::vector<ir::Datum>>(int, std::span<const ir::Datum>)>;
-  explicit Bodies(Run run) : run_(std::move(run)) {}
+  Bodies(const ir::Node& node, Run run) : node_(node), run_(std::move(run)) {}
   Result<std::vector<ir::Datum>> run_body(int body, std::span<const ir::Datum> inputs) override { return run_(body, inputs); }
+  std::vector<ir::ValueType> body_output_types(int body) const override { return ops::output_types(*node_.bodies[static_cast<size_t>(body)]); }
 
  private:
+  const ir::Node& node_;
   Run run_;
 };
 
@@ -189,7 +191,7 @@ Result<std::vector<ir::Datum>> StageRunner::evaluate(ir::NodeId id, std::span<co
                                        .seed = seed, .wanted = wanted_span}));
   } else {
     uint64_t calls = 0;
-    Bodies bodies([&](int body, std::span<const ir::Datum> body_inputs) {
+    Bodies bodies(node, [&](int body, std::span<const ir::Datum> body_inputs) {
       state_.seed = ops::stream_seed(seed, ++calls);
       auto result = executor_.body(id, body).run(state_, body_inputs);
       state_.seed = graph_seed;

@@ -109,10 +109,7 @@ class Bodies final : public ir::BodyRunner {
   }
 
   std::vector<ir::ValueType> body_output_types(int body) const override {
-    const Graph& graph = *graphs_[static_cast<size_t>(body)];
-    std::vector<ir::ValueType> types;
-    for (const ir::Port& port : graph.outputs()) types.push_back(graph.value(port.value).type);
-    return types;
+    return output_types(*graphs_[static_cast<size_t>(body)]);
   }
 
  private:
@@ -171,6 +168,12 @@ Result<std::vector<Datum>> evaluate(const EvalRequest& request) {
   TUTTI_TRY(request.op.eval(ctx));
   TUTTI_TRY(check_outputs(request, ctx.outputs()));
   return std::move(ctx.outputs());
+}
+
+std::vector<ir::ValueType> output_types(const ir::Graph& graph) {
+  std::vector<ir::ValueType> types;
+  for (const ir::Port& port : graph.outputs()) types.push_back(graph.value(port.value).type);
+  return types;
 }
 
 }  // namespace tutti::ops

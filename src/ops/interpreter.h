@@ -36,4 +36,7 @@ struct EvalRequest {
 };
 Result<std::vector<ir::Datum>> evaluate(const EvalRequest& request);
 
+// The declared types of a graph's outputs, for BodyRunner implementations.
+std::vector<ir::ValueType> output_types(const ir::Graph& graph);
+
 }  // namespace tutti::ops
