@@ -49,6 +49,7 @@ constexpr Line kLines[] = {
     {"HardSigmoid", {&kUnary}},
     {"HardSwish", {&kUnary}},
     {"InstanceNormalization", {&kGroupNorm}},
+    {"IsNaN", {&kIsNan}},
     {"LayerNormalization", {&kRowNorm}},
     {"LeakyRelu", {&kUnary}},
     {"Less", {&kPlainBinary}},

@@ -10,7 +10,7 @@ using backend::KernelDef;
 extern const KernelDef kPackedMatMul;                              // matmul.cpp
 extern const KernelDef kPackedConv;                                // conv_packed.cpp
 extern const KernelDef kDepthwiseConv;                             // conv_depthwise.cpp
-extern const KernelDef kUnary, kClip, kFunction;                   // unary.cpp
+extern const KernelDef kUnary, kClip, kFunction, kIsNan;           // unary.cpp
 extern const KernelDef kBinary, kPlainBinary;                      // binary.cpp
 extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm; // norm.cpp
 extern const KernelDef kReduce;                                    // reduce.cpp

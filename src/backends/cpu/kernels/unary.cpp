@@ -117,6 +117,18 @@ Result<std::unique_ptr<Kernel>> prepare_function(const PrepareContext& context) 
   });
 }
 
+Result<std::unique_ptr<Kernel>> prepare_is_nan(const PrepareContext& context) {
+  const int64_t count = product(context.query.outputs[0].dims);
+  return make_kernel([count](const RunContext& c) {
+    const float* src = input<float>(c, 0);
+    bool* dst = output<bool>(c, 0);
+    split(c.threads, count, 0.5, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dst[i] = src[i] != src[i];
+    });
+    return ok_status();
+  });
+}
+
 int over_input(const KernelQuery&) { return 0; }
 
 }  // namespace
@@ -124,5 +136,6 @@ int over_input(const KernelQuery&) { return 0; }
 const KernelDef kUnary{.name = "vector.unary", .supports = supports, .prepare = prepare, .in_place_input = over_input};
 const KernelDef kClip{.name = "vector.clip", .supports = supports_clip, .prepare = prepare_clip, .in_place_input = over_input};
 const KernelDef kFunction{.name = "scalar.function", .supports = supports_function, .prepare = prepare_function, .in_place_input = over_input};
+const KernelDef kIsNan{.name = "loop.is_nan", .supports = refuse_unless_float, .prepare = prepare_is_nan};
 
 }  // namespace tutti::cpu

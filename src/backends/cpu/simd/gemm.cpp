@@ -28,8 +28,8 @@ constexpr int64_t kTileRows = 12;
 #else
 constexpr int64_t kTileRows = 6;
 #endif
-// Depth of one pass: a panel slice of 16 KiB (AVX2) stays in the first-level cache while all rows of the block go by.
-constexpr int64_t kDepthBlock = 256;
+// Depth of one pass: a panel slice of 24 KiB (AVX2) stays in the first-level cache while all rows of the block go by.
+constexpr int64_t kDepthBlock = 384;
 
 // A run of channels within one tap.
 struct Span {
@@ -75,27 +75,64 @@ HWY_INLINE V finish_simple(const Pass& pass, V sum, V bias, V residual) {
   return y;
 }
 
+// Where a row of a tile goes, and how many of its columns exist.
+struct Place {
+  int64_t row, column, count;
+};
+
+// The general case: a last panel that is not full.
 template <int NV>
-HWY_INLINE void put(const Pass& pass, int64_t row, int64_t column, int64_t count, V s0, V s1) {
+HWY_NOINLINE void put_part(const Pass& pass, Place at, V s0, V s1) {
   const GemmBlock& b = *pass.block;
-  float* to = b.c + row * b.c_stride + column;
+  float* to = b.c + at.row * b.c_stride + at.column;
   if (!pass.first) {
-    s0 = hn::Add(Lanes<NV>::load(to, count, 0), s0);
-    if (NV > 1) s1 = hn::Add(Lanes<NV>::load(to, count, 1), s1);
+    s0 = hn::Add(Lanes<NV>::load(to, at.count, 0), s0);
+    if (NV > 1) s1 = hn::Add(Lanes<NV>::load(to, at.count, 1), s1);
   }
   if (pass.last) {
     const D d;
     const Epilogue& e = b.epilogue;
-    const float* residual = e.residual == nullptr ? nullptr : e.residual + row * e.residual_stride + column;
+    const float* residual = e.residual == nullptr ? nullptr : e.residual + at.row * e.residual_stride + at.column;
     const V zero = hn::Zero(d);
-    s0 = finish_simple(pass, s0, e.bias ? Lanes<NV>::load(e.bias + column, count, 0) : zero,
-                       residual ? Lanes<NV>::load(residual, count, 0) : zero);
+    s0 = finish_simple(pass, s0, e.bias ? Lanes<NV>::load(e.bias + at.column, at.count, 0) : zero,
+                       residual ? Lanes<NV>::load(residual, at.count, 0) : zero);
     if (NV > 1)
-      s1 = finish_simple(pass, s1, e.bias ? Lanes<NV>::load(e.bias + column, count, 1) : zero,
-                         residual ? Lanes<NV>::load(residual, count, 1) : zero);
+      s1 = finish_simple(pass, s1, e.bias ? Lanes<NV>::load(e.bias + at.column, at.count, 1) : zero,
+                         residual ? Lanes<NV>::load(residual, at.count, 1) : zero);
   }
-  Lanes<NV>::store(s0, to, count, 0);
-  if (NV > 1) Lanes<NV>::store(s1, to, count, 1);
+  Lanes<NV>::store(s0, to, at.count, 0);
+  if (NV > 1) Lanes<NV>::store(s1, to, at.count, 1);
+}
+
+// NV whole vectors: no masks.
+template <int NV>
+HWY_INLINE void put_whole(const Pass& pass, Place at, V s0, V s1) {
+  const D d;
+  constexpr int64_t n = static_cast<int64_t>(hn::MaxLanes(D()));
+  const GemmBlock& b = *pass.block;
+  float* to = b.c + at.row * b.c_stride + at.column;
+  if (!pass.first) {
+    s0 = hn::Add(hn::LoadU(d, to), s0);
+    if (NV > 1) s1 = hn::Add(hn::LoadU(d, to + n), s1);
+  }
+  if (pass.last) {
+    const Epilogue& e = b.epilogue;
+    const V zero = hn::Zero(d);
+    V b0 = zero, b1 = zero, r0 = zero, r1 = zero;
+    if (e.bias != nullptr) {
+      b0 = hn::LoadU(d, e.bias + at.column);
+      if (NV > 1) b1 = hn::LoadU(d, e.bias + at.column + n);
+    }
+    if (e.residual != nullptr) {
+      const float* residual = e.residual + at.row * e.residual_stride + at.column;
+      r0 = hn::LoadU(d, residual);
+      if (NV > 1) r1 = hn::LoadU(d, residual + n);
+    }
+    s0 = finish_simple(pass, s0, b0, r0);
+    if (NV > 1) s1 = finish_simple(pass, s1, b1, r1);
+  }
+  hn::StoreU(s0, d, to);
+  if (NV > 1) hn::StoreU(s1, d, to + n);
 }
 
 #define TUTTI_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -129,9 +166,15 @@ HWY_NOINLINE void tile(const Pass& pass, int64_t row, int64_t column, int64_t co
 #undef TUTTI_STEP
     }
   }
-#define TUTTI_PUT(i) if constexpr (i < MR) put<NV>(pass, row + i, column, count, s##i##0, s##i##1);
-  TUTTI_ROWS(TUTTI_PUT)
+#define TUTTI_PUT(i) if constexpr (i < MR) put_whole<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
+#define TUTTI_PUT_PART(i) if constexpr (i < MR) put_part<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
+  if (HWY_LIKELY(count == NV * n)) {
+    TUTTI_ROWS(TUTTI_PUT)
+  } else {
+    TUTTI_ROWS(TUTTI_PUT_PART)
+  }
 #undef TUTTI_PUT
+#undef TUTTI_PUT_PART
 }
 
 using TileFunction = void (*)(const Pass&, int64_t, int64_t, int64_t, const float*);
@@ -192,7 +235,8 @@ void run_pass(const Pass& pass, int64_t depth_begin) {
   }
 }
 
-void gemm(const GemmBlock& block) {
+// All of the depth for one group of columns.
+void run_group(const GemmBlock& block) {
   constexpr int kMaxSpans = 64;
   Span spans[kMaxSpans];
   Pass pass = make_pass(block);
@@ -213,6 +257,17 @@ void gemm(const GemmBlock& block) {
     pass.last = done >= depth;
     run_pass(pass, begin);
   } while (done < depth);
+}
+
+// Groups of columns small enough for the partial sums to stay in the second-level cache between passes.
+void gemm(const GemmBlock& block) {
+  constexpr int64_t kGroup = 8 * 2 * static_cast<int64_t>(hn::MaxLanes(D()));
+  GemmBlock group = block;
+  for (int64_t column = block.column_begin; column < block.column_end; column += kGroup) {
+    group.column_begin = column;
+    group.column_end = std::min(block.column_end, column + kGroup);
+    run_group(group);
+  }
 }
 
 void pack_b(const simd::MatrixView& b, int64_t depth, int64_t columns, simd::PanelRange panels, float* packed) {

@@ -28,6 +28,8 @@ TEST(Unary, matches_the_reference_on_odd_sizes_and_special_values) {
   for (const char* op : {"Sqrt", "Log", "Softplus", "Softsign", "Sin", "Cos", "Mish"}) check_node({op, {}, {positive(random_floats({3, 77}))}});
 }
 
+TEST(IsNaN, finds_the_nans) { check_node({"IsNaN", {}, {special_floats()}}); }
+
 TEST(Unary, gelu_has_both_forms) {
   for (const char* form : {"none", "tanh"}) check_node({"Gelu", {{"approximate", std::string(form)}}, {random_floats({5, 1000})}});
 }
