@@ -124,7 +124,7 @@ Status compare_whole(const VerifyRequest& request, std::span<const Datum> inputs
   return {};
 }
 
-Status run_trial(const VerifyRequest& request, const VerifyOptions& options, std::span<const Datum> inputs, VerifyReport& report) {
+Status run_once(const VerifyRequest& request, const VerifyOptions& options, std::span<const Datum> inputs, VerifyReport& report) {
   exec::MemoryBudget budget;
   exec::RunState state(request.threads, budget);
   state.seed = options.seed;
@@ -133,6 +133,37 @@ Status run_trial(const VerifyRequest& request, const VerifyOptions& options, std
   auto outputs = TUTTI_TRY(request.executor.run(state, inputs));
   ++report.runs;
   return options.level == VerifyLevel::kFull ? compare_whole(request, inputs, outputs) : ok_status();
+}
+
+using Shapes = std::vector<ir::Dims>;
+
+// Which shapes and kinds of input have been run.
+struct Done {
+  std::vector<std::pair<Shapes, ops::SampleKind>> trials;
+  std::optional<Error> refusal;  // why the last made-up shapes did not run
+};
+
+// Sizes that are made up may not suit the model: then the interpreter refuses them too, and other sizes are tried. What only the plan
+// refuses is an error.
+Status run_trial(const VerifyRequest& request, const VerifyOptions& options, const Trial& trial, Done& done, VerifyReport& report) {
+  const ir::Graph& graph = request.executor.graph();
+  Shapes previous;
+  for (int attempt = 0; attempt < ir::kShapeAttempts; ++attempt) {
+    Shapes shapes = TUTTI_TRY(ir::resolve_input_shapes(graph, options.shapes, trial.point, attempt));
+    if (attempt > 0 && shapes == previous) return {};  // nothing is open
+    const std::pair key{shapes, trial.kind};
+    if (std::find(done.trials.begin(), done.trials.end(), key) != done.trials.end()) return {};
+    auto inputs = TUTTI_TRY(ops::sample_inputs(graph, shapes, trial.kind, options.seed + done.trials.size() + static_cast<size_t>(attempt) * 16 + 1));
+    Status status = run_once(request, options, inputs, report);
+    if (status.ok()) {
+      done.trials.push_back(key);
+      return {};
+    }
+    if (status.error().code() == Code::kVerification || ops::interpret(graph, inputs).ok()) return status;
+    done.refusal = status.take_error();
+    previous = std::move(shapes);
+  }
+  return {};
 }
 
 }  // namespace
@@ -152,15 +183,11 @@ Result<VerifyReport> verify_plan(const VerifyRequest& request, const VerifyOptio
   report.level = options.level;
   if (options.level == VerifyLevel::kOff) return report;
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::pair<std::vector<ir::Dims>, ops::SampleKind>> done;
-  for (const Trial& trial : trials_of(options.level)) {
-    auto shapes = TUTTI_TRY(ir::resolve_input_shapes(request.executor.graph(), options.shapes, trial.point));
-    const std::pair key{shapes, trial.kind};
-    if (std::find(done.begin(), done.end(), key) != done.end()) continue;  // a model whose shapes are fixed
-    done.push_back(key);
-    auto inputs = TUTTI_TRY(ops::sample_inputs(request.executor.graph(), shapes, trial.kind, options.seed + done.size()));
-    TUTTI_TRY(run_trial(request, options, inputs, report).with_context("verification"));
-  }
+  Done done;
+  for (const Trial& trial : trials_of(options.level)) TUTTI_TRY(run_trial(request, options, trial, done, report).with_context("verification"));
+  if (report.runs == 0 && done.refusal)
+    return Error(Code::kVerification, fmt::format("verification: the model ran at none of the shapes that were tried; at the last ones {}", done.refusal->text()),
+                 "say at which shapes it runs with --shapes NAME=...; --verify off saves the engine unchecked");
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

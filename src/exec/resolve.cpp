@@ -56,9 +56,15 @@ class StageResolver {
         out_.remaining.push_back(id);
         return {};
       }
+    // A branch that is not taken may be impossible at these shapes; the taken one reports its own errors when it runs.
+    const bool may_fail = node.op->has(ir::kControl);
     for (const ir::ValueId value : node.outputs)
-      if (value != ir::kNoValue) out_.graph.value(value).type = {};
-    TUTTI_TRY(ir::infer_node(out_.graph, id));
+      if (value != ir::kNoValue && !may_fail) out_.graph.value(value).type = {};
+    if (Status inferred = ir::infer_node(out_.graph, id); !inferred.ok()) {
+      if (!may_fail) return inferred;
+      out_.host.push_back(id);
+      return {};
+    }
     if (!TUTTI_TRY(all_resolved(node))) {
       if (!request_inputs(node)) out_.host.push_back(id);
       else out_.remaining.push_back(id);

@@ -1,6 +1,7 @@
 #include "ir/shape_hint.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace tutti::ir {
@@ -69,11 +70,15 @@ Result<const Port*> hinted_port(const Graph& graph, const ShapeHint& hint) {
                fmt::format("the inputs are {}", input_list(graph)));
 }
 
-int64_t default_size(size_t axis, size_t rank, ShapePoint point) {
+using Sizes = std::array<int64_t, kShapeAttempts>;
+constexpr Sizes kSmallImages{64, 96, 128, 224, 32, 48, 256, 320, 384, 16}, kUsualImages{224, 256, 320, 640, 128, 192, 384, 512, 64, 32};
+constexpr Sizes kSmallSizes{8, 16, 64, 4, 1, 2, 256, 576, 128, 1024}, kUsualSizes{32, 16, 64, 128, 8, 4, 256, 576, 1024, 1};
+
+int64_t default_size(size_t axis, size_t rank, ShapePoint point, int attempt) {
   if (axis == 0) return 1;
-  const bool image_side = rank >= 4 && axis >= 2;
-  if (point == ShapePoint::kMin) return image_side ? 64 : 8;
-  return image_side ? 224 : 32;
+  const bool image_side = rank >= 4 && axis >= 2, small = point == ShapePoint::kMin;
+  const Sizes& sizes = image_side ? (small ? kSmallImages : kUsualImages) : (small ? kSmallSizes : kUsualSizes);
+  return sizes[static_cast<size_t>(attempt)];
 }
 
 }  // namespace
@@ -103,7 +108,7 @@ Status bind_shape(const std::string& input, const ValueType& type, const Dims& d
   return {};
 }
 
-Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point) {
+Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point, int attempt) {
   SymbolValues symbols;
   std::map<std::string, Dims, std::less<>> given;
   for (const ShapeHint& hint : hints) {
@@ -125,7 +130,7 @@ Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<con
     Dims dims;
     for (size_t i = 0; i < type.shape->size(); ++i) {
       const Dim& declared = (*type.shape)[i];
-      if (const auto name = declared.symbol_name()) symbols.emplace(*name, default_size(i, type.shape->size(), point));
+      if (const auto name = declared.symbol_name()) symbols.emplace(*name, default_size(i, type.shape->size(), point, attempt));
       const auto value = declared.evaluate(symbols);
       if (!value) return make_error(Code::kInvalidInput, "input '{}': dimension {} is '{}', expected a number or a symbol", port.name, i, declared.text());
       dims.push_back(*value);

@@ -21,8 +21,10 @@ enum class ShapePoint : uint8_t { kMin, kTypical, kMax };
 Result<std::vector<ShapeHint>> parse_shape_hints(std::string_view text);
 
 // One shape per graph input. Symbols that no hint fixes get a small or a usual size (a leading dimension 1, image sides 64 or 224, others
-// 8 or 32). Errors name the input, what the hint says and what the model declares.
-Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point);
+// 8 or 32); since a model may not accept those, later `attempt`s, below kShapeAttempts, give other sizes. Errors name the input, what the
+// hint says and what the model declares.
+inline constexpr int kShapeAttempts = 10;
+Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point, int attempt = 0);
 
 // Whether a tensor of `dims` may be given for the declared `type`; binds symbols and refuses contradictions with earlier bindings.
 Status bind_shape(const std::string& input, const ValueType& type, const Dims& dims, SymbolValues& symbols);

@@ -33,8 +33,17 @@ std::optional<int64_t> selected_rows(const Graph& graph, const Node& node, int s
   return std::nullopt;
 }
 
-int64_t highest_index(const Graph& graph, ValueId input) {
+// The number that an integer is compared with for equality, when that is a scalar constant.
+std::optional<int64_t> compared_number(const Graph& graph, const Node& node, int slot) {
+  if (node.op->name != "Equal") return std::nullopt;
+  const Tensor& other = graph.value(node.inputs[static_cast<size_t>(1 - slot)]).constant;
+  if (!other.defined() || other.size() != 1 || !ir::is_integer(other.dtype())) return std::nullopt;
+  return other.get_int(0);
+}
+
+IntegerRange range_of(const Graph& graph, ValueId input) {
   std::optional<int64_t> rows;
+  IntegerRange range;
   std::vector<ValueId> frontier{input};
   std::vector<bool> seen(static_cast<size_t>(graph.value_capacity()));
   while (!frontier.empty()) {
@@ -44,13 +53,17 @@ int64_t highest_index(const Graph& graph, ValueId input) {
     seen[static_cast<size_t>(id)] = true;
     for (const ir::Use& use : graph.value(id).uses) {
       const Node& node = graph.node(use.node);
-      if (const auto bound = selected_rows(graph, node, use.slot)) rows = std::min(rows.value_or(INT64_MAX), *bound);
+      if (const auto number = compared_number(graph, node, use.slot)) range.compared.push_back(*number);
+      else if (const auto bound = selected_rows(graph, node, use.slot)) rows = std::min(rows.value_or(INT64_MAX), *bound);
       else if (passes_values_on(node.op->name) && (use.slot == 0 || node.op->name == "Concat"))
         for (const ValueId out : node.outputs)
           if (out != ir::kNoValue) frontier.push_back(out);
     }
   }
-  return rows ? std::max<int64_t>(*rows - 1, 0) : 1;
+  if (rows) return {0, std::max<int64_t>(*rows - 1, 0), {}};
+  // Only a single number is compared as a mode; a mask or token ids are compared element by element.
+  if (!graph.value(input).type.has_rank() || graph.value(input).type.rank() > 0) range.compared.clear();
+  return range;
 }
 
 constexpr std::array<double, 10> kEdgeValues{0.0, 1.0, -1.0, 0.5, -8.0, 8.0, 1e-4, -1e-4, 30.0, -30.0};
@@ -65,20 +78,24 @@ void fill_floats(Tensor& tensor, SampleKind kind, std::mt19937_64& random) {
   }
 }
 
-void fill_integers(Tensor& tensor, IntegerRange range, SampleKind kind, std::mt19937_64& random) {
+void fill_integers(Tensor& tensor, const IntegerRange& range, SampleKind kind, std::mt19937_64& random) {
+  if (!range.compared.empty()) {
+    for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_int(i, range.compared[random() % range.compared.size()]);
+    return;
+  }
   std::uniform_int_distribution<int64_t> uniform(range.low, range.high);
   for (int64_t i = 0; i < tensor.size(); ++i)
     tensor.set_int(i, kind == SampleKind::kRandom ? uniform(random) : (i % 3 == 1 ? range.low : range.high));
 }
 
 // What the type itself can hold, where that is narrower.
-IntegerRange clipped(IntegerRange range, DType dtype) {
+IntegerRange clipped(const IntegerRange& range, DType dtype) {
   const int bits = ir::dtype_bits(dtype);
-  if (dtype == DType::kBool) return {0, 1};
+  if (dtype == DType::kBool) return {0, 1, {}};
   if (bits >= 32) return range;
   const int64_t high = ir::is_signed_integer(dtype) ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
   // Narrow integers are quantized data or pixels: their whole range is natural.
-  return {ir::is_signed_integer(dtype) ? -high - 1 : 0, range.high > 1 ? std::min(range.high, high) : high};
+  return {ir::is_signed_integer(dtype) ? -high - 1 : 0, range.high > 1 ? std::min(range.high, high) : high, range.compared};
 }
 
 }  // namespace
@@ -86,13 +103,12 @@ IntegerRange clipped(IntegerRange range, DType dtype) {
 std::vector<IntegerRange> integer_input_ranges(const Graph& graph) {
   std::vector<IntegerRange> ranges;
   for (const ir::Port& port : graph.inputs()) {
-    const bool integers = ir::is_integer(graph.value(port.value).type.dtype);
-    ranges.push_back({0, integers ? highest_index(graph, port.value) : 1});
+    ranges.push_back(ir::is_integer(graph.value(port.value).type.dtype) ? range_of(graph, port.value) : IntegerRange{});
   }
   return ranges;
 }
 
-Tensor sample_tensor(DType dtype, const ir::Dims& dims, IntegerRange range, SampleKind kind, std::mt19937_64& random) {
+Tensor sample_tensor(DType dtype, const ir::Dims& dims, const IntegerRange& range, SampleKind kind, std::mt19937_64& random) {
   Tensor out = Tensor::zeros(dtype, dims);
   if (dtype == DType::kString) return out;
   if (ir::is_complex(dtype)) {

@@ -46,6 +46,7 @@ Result<Dim> window_count(const Dim& in, const WindowAxis& axis, WindowRounding r
   const Dim stride(axis.stride);
   if (rounding.auto_pad == AutoPad::kSameUpper || rounding.auto_pad == AutoPad::kSameLower) return Dim::ceil_div(in, stride);
   const Dim room = in + Dim(axis.pad_begin + axis.pad_end - axis.extent());
+  if (in.is(0) && room.range({}).max < 0) return Dim(0);  // nothing in, nothing out
   if (const auto known = room.constant(); known && *known < 0)
     return make_error(Code::kInvalidModel, "a window of extent {} (kernel {}, dilation {}) does not fit an input of extent {} padded to {}",
                       axis.extent(), axis.kernel, axis.dilation, in.text(), *known + axis.extent());

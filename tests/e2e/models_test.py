@@ -16,7 +16,7 @@ from tutti_program import ROOT, WORK, Failed, build, compare, difference, main, 
 MODELS = ROOT / "models"
 RATE = 16000
 LIMIT = 1e-4
-INTEGER_LIMIT = 2e-2  # activations that are rounded to 8 bits: a last-bit difference before the rounding moves a whole step
+INTEGER_LIMIT = 5e-2  # activations that are rounded to 8 bits: a last-bit difference before the rounding moves a whole step
 IMAGE_MEAN, IMAGE_SCALE = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
 
 
@@ -52,7 +52,7 @@ def plain(model, feeds, limit=LIMIT, *options):
 
 
 def stateful(model, steps=1000):
-    engine, session = engine_of(model)
+    engine, session = engine_of(model, "--shapes", "input=1x576,state=2x1x128")
     rows, state, expected = windows(steps), np.zeros((2, 1, 128), np.float32), []
     rate = np.array(RATE, np.int64)
     for row in rows:
