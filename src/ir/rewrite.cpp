@@ -130,7 +130,7 @@ class Driver {
   Result<bool> try_rule(size_t index, NodeId id) {
     std::optional<Patch> patch = rules_[index].match(graph_, id);
     if (!patch) return false;
-    if (counts_[index] > 64 + 16ll * graph_.node_capacity())
+    if (counts_[index] > most_patches_)
       return make_error(Code::kInternal, "rule '{}' does not come to an end: found {} patches on {} nodes", rules_[index].name, counts_[index], graph_.node_count());
     PatchApplier applier(graph_, *patch, id);
     TUTTI_TRY(applier.apply().with_context(fmt::format("patch '{}' at node '{}'", patch->name(), graph_.node(id).name)));
@@ -157,6 +157,8 @@ class Driver {
   std::span<const Rule> rules_;
   const RewriteOptions& options_;
   RewriteStats& stats_;
+  // No rule takes a node apart more often than this; one that does is undone by another.
+  const int64_t most_patches_ = 64 + 16 * static_cast<int64_t>(graph_.node_count());
   std::vector<int64_t> counts_;
   std::map<const OpDef*, std::vector<size_t>> by_root_;
   std::vector<size_t> anywhere_;

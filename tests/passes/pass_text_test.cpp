@@ -96,7 +96,7 @@ TEST_P(PassText, gives_the_written_graph_with_the_same_results) {
   const Status status = run_passes(graph, {&*pass, 1}, {}, &report);
   ASSERT_TRUE(status.ok()) << status.error().text();
   EXPECT_EQ(test::canonical_text(graph), test::canonical_text(expected));
-  if (unchanged) EXPECT_EQ(report.patches, 0);
+  if (unchanged) { EXPECT_EQ(report.patches, 0); }
   expect_same_results(before, graph);
   if (!unchanged) expect_same_results(before, expected);
 }

@@ -12,8 +12,7 @@ using ir::ValueId;
 
 std::vector<const ir::OpDef*> ops_named(std::initializer_list<std::string_view> names) {
   std::vector<const ir::OpDef*> out;
-  for (const std::string_view name : names)
-    if (const ir::OpDef* op = ops::find_op(name)) out.push_back(op);
+  for (const std::string_view name : names) out.push_back(&op_named(name));
   return out;
 }
 
