@@ -167,7 +167,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kSpaceToDepth,
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
-        &kConv, &kContribFusedConv,
+        &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,
         &kGlobalAveragePool, &kGlobalMaxPool, &kGlobalLpPool,
         // --- normalisation, softmax, attention ---
