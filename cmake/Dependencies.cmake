@@ -43,6 +43,8 @@ target_link_libraries(tutti_flatbuffers INTERFACE ${FLATBUFFERS_LIBRARY})
 
 # The wheel's library was built with the old std::string: only its C functions and what dnnl.hpp makes of them may be used.
 add_library(tutti_onednn INTERFACE)
+# Its threads are OpenMP's; the wrapper sets their number.
+target_link_libraries(tutti_onednn INTERFACE gomp)
 if(TUTTI_SYSTEM_ONEDNN)
   find_package(dnnl 3 REQUIRED)
   target_link_libraries(tutti_onednn INTERFACE DNNL::dnnl)

@@ -8,13 +8,12 @@ namespace {
 
 class CpuBackend final : public backend::Backend {
  public:
-  explicit CpuBackend(backend::DeviceInfo device) : device_(std::move(device)), wide_(device_.has("avx512f")) {}
+  explicit CpuBackend(backend::DeviceInfo device) : device_(std::move(device)) {}
   const backend::DeviceInfo& device() const override { return device_; }
-  std::span<const backend::KernelDef* const> kernels(const ir::OpDef& op) const override { return kernels_of(op.name, wide_); }
+  std::span<const backend::KernelDef* const> kernels(const ir::OpDef& op) const override { return kernels_of(op.name); }
 
  private:
   backend::DeviceInfo device_;
-  bool wide_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/onednn/onednn_kernels.h"
 
 // One line per operator, ordered by name; kernels best first.
 // clang-format off
@@ -28,7 +29,8 @@ constexpr Line kLines[] = {
     {"Ceil", {&kUnary}},
     {"Clip", {&kClip}},
     {"Concat", {&kConcat}},
-    {"Conv", {&kDepthwiseConv, &kPackedConv}},
+    {"Conv", {&kDepthwiseConv, &kPackedConv, &kOneDnnConv}},
+    {"ConvTranspose", {&kOneDnnDeconv}},
     {"Cos", {&kFunction}},
     {"Div", {&kBinary}},
     {"Elu", {&kUnary}},
@@ -95,7 +97,7 @@ constexpr Line kLines[] = {
     {"Where", {&kWhere}},
     {"Xor", {&kPlainBinary}},
     {"tutti.AveragePoolNhwc", {&kPool}},
-    {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv}},
+    {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv, &kOneDnnConv}},
     {"tutti.Linear", {&kPackedMatMul}},
     {"tutti.MaxPoolNhwc", {&kPool}},
 };
@@ -109,7 +111,7 @@ static_assert(is_sorted(), "lines are found by bisection");
 
 }  // namespace
 
-std::span<const KernelDef* const> kernels_of(std::string_view op, bool) {
+std::span<const KernelDef* const> kernels_of(std::string_view op) {
   const Line* line = std::lower_bound(std::begin(kLines), std::end(kLines), op, [](const Line& l, std::string_view name) { return l.op < name; });
   if (line == std::end(kLines) || line->op != op) return {};
   size_t count = 0;

@@ -8,7 +8,7 @@
 
 namespace tutti::cpu {
 
-// Best first, by the operator's name. `wide` orders for machines with AVX-512, whose library kernels beat ours.
-std::span<const backend::KernelDef* const> kernels_of(std::string_view op, bool wide);
+// Best first, by the operator's name; empty where the reference kernel is all there is.
+std::span<const backend::KernelDef* const> kernels_of(std::string_view op);
 
 }  // namespace tutti::cpu

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "ops/fused.h"
+#include "ops/op_list.h"
 #include "unit/backends/cpu/kernel_check.h"
 
 namespace tutti::cpu::test {
@@ -97,6 +101,31 @@ TEST(PackedConv, adds_the_residual_before_or_after_the_activation) {
                       {{"activation", std::string(activation)}, {"residual_first", first}, {"layout", std::string(layout)}, {"group", group}, {"pads", Ints{1, 1, 1, 1}}},
                       {random_floats({1, 32, 32, 32}), random_floats({32, 32 / group, 3, 3}), random_floats({32}), random_floats({1, 32, 32, 32}, 9)},
                       {1, 2}});
+}
+
+TEST(OneDnnConv, takes_volumes_and_narrow_groups) {
+  check_conv({{2, 4, 5, 6, 7}, {6, 4, 3, 3, 3}, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}});
+  check_conv({{2, 8, 9, 9}, {8, 4, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 2});
+  check_conv({{1, 6, 9, 9}, {12, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 6});
+}
+
+int64_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+TEST(OneDnnConv, leaves_no_threads_of_openmp_behind) {
+  const int64_t before = threads_of_this_process();
+  check_conv({{2, 8, 64, 64}, {8, 4, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2});
+  EXPECT_EQ(threads_of_this_process(), before);
+}
+
+TEST(OneDnnDeconv, transposes_convolutions) {
+  if (ops::find_op("ConvTranspose") == nullptr) GTEST_SKIP() << "this build has no ConvTranspose";
+  for (int64_t group : {1, 2})
+    for (int64_t stride : {1, 2, 3})
+      check_node({"ConvTranspose", {{"strides", Ints{stride, stride}}, {"pads", Ints{1, 0, 1, 1}}, {"group", group}},
+                  {random_floats({2, 6, 7, 5}), random_floats({6, 4, 3, 4}), random_floats({4 * group})}, {1, 2}});
+  check_node({"ConvTranspose", {{"strides", Ints{2, 2}}}, {random_floats({1, 16, 8, 8}), random_floats({16, 8, 2, 2})}, {1}});
 }
 
 }  // namespace
