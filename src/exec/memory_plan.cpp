@@ -1,7 +1,12 @@
 #include "exec/memory_plan.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
 
 namespace tutti::exec {
 namespace {
@@ -109,6 +114,93 @@ constexpr Order kOrders[] = {
     [](const LiveRange& a, const LiveRange& b) { return a.first < b.first; },
 };
 
+std::vector<int32_t> order_by_start(std::span<const LiveRange> ranges) {
+  std::vector<int32_t> order(ranges.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return ranges[static_cast<size_t>(a)].first < ranges[static_cast<size_t>(b)].first; });
+  return order;
+}
+
+using Ending = std::pair<int32_t, int32_t>;  // last step, buffer
+using Endings = std::priority_queue<Ending, std::vector<Ending>, std::greater<>>;
+
+// How many pairs of buffers live together; what placing by size costs.
+int64_t count_pairs(std::span<const LiveRange> ranges) {
+  Endings alive;
+  int64_t pairs = 0;
+  for (const int32_t buffer : order_by_start(ranges)) {
+    const LiveRange& range = ranges[static_cast<size_t>(buffer)];
+    while (!alive.empty() && alive.top().first < range.first) alive.pop();
+    pairs += static_cast<int64_t>(alive.size());
+    alive.push({range.last, buffer});
+  }
+  return pairs;
+}
+
+// The free parts of an arena that grows at its end; neighbours are joined.
+class FreeList {
+ public:
+  size_t take(size_t size) {
+    auto found = by_size_.lower_bound({size, 0});
+    if (found == by_size_.end()) {
+      end_ += size;
+      return end_ - size;
+    }
+    const auto [width, offset] = *found;
+    erase(offset, width);
+    if (width > size) insert(offset + size, width - size);
+    return offset;
+  }
+  void give(size_t offset, size_t size) {
+    auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + size) {
+      size += next->second;
+      erase(next->first, next->second);
+    }
+    auto before = by_offset_.lower_bound(offset);
+    if (before != by_offset_.begin() && (--before)->first + before->second == offset) {
+      offset = before->first;
+      size += before->second;
+      erase(before->first, before->second);
+    }
+    insert(offset, size);
+  }
+  size_t end() const { return end_; }
+
+ private:
+  void insert(size_t offset, size_t size) {
+    by_offset_.emplace(offset, size);
+    by_size_.emplace(size, offset);
+  }
+  void erase(size_t offset, size_t size) {
+    by_offset_.erase(offset);
+    by_size_.erase({size, offset});
+  }
+  std::map<size_t, size_t> by_offset_;
+  std::set<std::pair<size_t, size_t>> by_size_;
+  size_t end_ = 0;
+};
+
+// As a heap would: in the order of time, each into the smallest free part that fits. O(n log n) however many live together.
+void place_in_time(std::span<const LiveRange> ranges, MemoryPlan& plan) {
+  FreeList arena;
+  Endings alive;
+  for (const int32_t buffer : order_by_start(ranges)) {
+    const LiveRange& range = ranges[static_cast<size_t>(buffer)];
+    for (; !alive.empty() && alive.top().first < range.first; alive.pop()) {
+      const auto ended = static_cast<size_t>(alive.top().second);
+      arena.give(plan.offsets[ended], align_up(ranges[ended].size_bytes, kBufferAlignment));
+    }
+    if (range.size_bytes == 0) continue;
+    plan.offsets[static_cast<size_t>(buffer)] = arena.take(align_up(range.size_bytes, kBufferAlignment));
+    alive.push({range.last, buffer});
+  }
+  plan.total_bytes = arena.end();
+}
+
+constexpr int64_t kMostPairs = 20'000'000;  // a second of work; real networks stay far below
+
 }  // namespace
 
 MemoryPlan plan_memory(std::span<const LiveRange> ranges) {
@@ -116,6 +208,10 @@ MemoryPlan plan_memory(std::span<const LiveRange> ranges) {
   MemoryPlan plan;
   plan.offsets.resize(ranges.size(), 0);
   plan.lower_bound_bytes = most_alive(ranges, steps);
+  if (count_pairs(ranges) > kMostPairs) {
+    place_in_time(ranges, plan);
+    return plan;
+  }
   plan.total_bytes = SIZE_MAX;
   for (const Order& before : kOrders) {
     std::vector<int32_t> order(ranges.size());

@@ -26,7 +26,7 @@ struct MemoryPlan {
 };
 
 // Largest first, each into the smallest gap that fits it (best fit); a few orders are tried until one meets the lower bound.
-// O(n log n) plus the number of pairs that live together. Pure.
+// O(n log n) plus the number of pairs that live together; where those are too many, in the order of time, O(n log n). Pure.
 MemoryPlan plan_memory(std::span<const LiveRange> ranges);
 
 }  // namespace tutti::exec

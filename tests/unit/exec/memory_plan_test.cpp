@@ -88,5 +88,15 @@ TEST(MemoryPlan, is_the_same_each_time) {
   EXPECT_EQ(plan_memory(ranges).offsets, plan_memory(ranges).offsets);
 }
 
+TEST(MemoryPlan, a_fan_of_thousands_is_placed_in_time_order) {
+  std::mt19937_64 random(5);
+  std::vector<LiveRange> ranges;
+  for (int32_t step = 0; step < 8000; ++step) ranges.push_back({64 + random() % 4096, step, 8000 + static_cast<int32_t>(random() % 4000)});
+  for (int32_t step = 8000; step < 12000; ++step) ranges.push_back({64 + random() % 4096, step, step + 1});
+  const MemoryPlan plan = plan_memory(ranges);
+  expect_valid(ranges, plan);
+  EXPECT_LE(plan.total_bytes, plan.lower_bound_bytes + plan.lower_bound_bytes / 20);
+}
+
 }  // namespace
 }  // namespace tutti::exec

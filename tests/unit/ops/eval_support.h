@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/op_def.h"
 #include "ops/interpreter.h"
 
 namespace tutti::ops {
