@@ -89,6 +89,7 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
     attr.set_post_ops(post_ops_of(shape, k.y, query.has_input(3), k.residual_index));
     const dnnl::convolution_forward::primitive_desc desc(k.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, k.x,
                                                          weights_desc(shape, true), k.bias, k.y, s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
+    TUTTI_TRY(refuse_reference(desc.impl_info_str()));
     k.primitive = dnnl::convolution_forward(desc);
     k.w = desc.weights_desc();
     k.scratch = desc.scratchpad_desc();

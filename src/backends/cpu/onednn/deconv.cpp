@@ -80,6 +80,7 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::deconvolution_forward::primitive_desc desc(k.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, k.x, any,
                                                            k.bias, k.y, s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
+    TUTTI_TRY(refuse_reference(desc.impl_info_str()));
     k.primitive = dnnl::deconvolution_forward(desc);
     k.w = desc.weights_desc();
     k.scratch = desc.scratchpad_desc();

@@ -41,6 +41,11 @@ bool append_activation(dnnl::post_ops& ops, ops::Activation activation, float al
   return false;
 }
 
+Status refuse_reference(std::string_view implementation) {
+  if (!implementation.starts_with("ref")) return ok_status();
+  return make_error(Code::kUnsupported, "oneDNN has reference code only ({}) for this problem", implementation);
+}
+
 Status execute(const dnnl::engine& engine, const dnnl::primitive& primitive, const std::vector<Argument>& arguments) {
   return guarded("this step", [&]() -> Status {
     std::unordered_map<int, dnnl::memory> bound;

@@ -28,6 +28,9 @@ dnnl::memory::dims row_major(const dnnl::memory::dims& dims);
 // Appends the activation; false when oneDNN has none like it.
 bool append_activation(dnnl::post_ops& ops, ops::Activation activation, float alpha, float beta);
 
+// oneDNN answers what it has no fast code for with plain loops, a hundred times slower: an error then, so that another kernel is taken.
+Status refuse_reference(std::string_view implementation);
+
 // What a primitive reads or writes under one of its argument numbers.
 struct Argument {
   int id;
