@@ -20,6 +20,7 @@
 #include "ops/random.h"
 #include "ops/recurrent.h"
 #include "ops/reduce.h"
+#include "ops/resize.h"
 #include "ops/search.h"
 #include "ops/sequence.h"
 #include "ops/signal.h"
@@ -167,6 +168,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kSpaceToDepth,
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
+        &kResize,
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,
         &kGlobalAveragePool, &kGlobalMaxPool, &kGlobalLpPool,
