@@ -11,6 +11,7 @@
 #include "ops/pool.h"
 #include "ops/norm_layer.h"
 #include "ops/norm.h"
+#include "ops/loss.h"
 #include "ops/matmul.h"
 #include "ops/conv.h"
 #include "ops/fused.h"
@@ -169,6 +170,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
         &kResize,
+        &kNegativeLogLikelihoodLoss, &kSoftmaxCrossEntropyLoss,
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,
         &kGlobalAveragePool, &kGlobalMaxPool, &kGlobalLpPool,
