@@ -5,6 +5,7 @@
 
 // One include per family and one line per operator, in the family's section.
 // clang-format off
+#include "ops/attention.h"
 #include "ops/cast.h"
 #include "ops/control.h"
 #include "ops/softmax.h"
@@ -169,6 +170,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kSpaceToDepth,
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
+        &kAttention, &kRotaryEmbedding,
         &kResize,
         &kNegativeLogLikelihoodLoss, &kSoftmaxCrossEntropyLoss,
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
