@@ -16,6 +16,7 @@
 #include "ops/matmul.h"
 #include "ops/conv.h"
 #include "ops/fused.h"
+#include "ops/grid_sample.h"
 #include "ops/indexing.h"
 #include "ops/pointwise.h"
 #include "ops/quantize.h"
@@ -171,7 +172,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
         &kAttention, &kRotaryEmbedding,
-        &kResize,
+        &kResize, &kGridSample,
         &kNegativeLogLikelihoodLoss, &kSoftmaxCrossEntropyLoss,
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,

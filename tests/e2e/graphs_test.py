@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 
-from tutti_program import ROOT, WORK, build, compare, main, open_reference, reference
+from tutti_program import ROOT, WORK, Failed, build, compare, difference, main, open_reference, reference, run
 
 LIMIT = 1e-4
 GRAPHS = sorted(path.name.removesuffix(".onnx.zst") for path in (ROOT / "tests/graphs").glob("*.onnx.zst"))
+DETECTORS = {"ssdlite.ts"}
 BATCHES, LENGTHS, SIDES = (1, 2, 3), (16, 33, 48), (224, 192, 256)
 NUMPY_TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 
@@ -42,6 +43,17 @@ def feeds_of(session, shapes, seed):
     return feeds
 
 
+def compare_detections(engine, session, feeds):
+    """Boxes, scores and labels as sets: with random weights many scores are equal to the last bits, and their order is a matter of rounding."""
+    found, wanted = run(engine, feeds), reference(session, feeds)
+    (boxes, scores, labels), (boxes_wanted, scores_wanted, labels_wanted) = ([outputs[name] for name in wanted] for outputs in (found, wanted))
+    worst = difference(scores, scores_wanted)  # sorted in both
+    same = (np.abs(boxes[:, None] - boxes_wanted[None]).max(-1) < 1e-3 * np.abs(boxes_wanted).max()) & (labels[:, None] == labels_wanted[None])
+    if not worst <= LIMIT or same.any(1).mean() < 0.98 or same.any(0).mean() < 0.98:
+        raise Failed(f"scores differ by {worst:.3g}, {same.any(0).mean():.1%} of the wanted boxes were found; allowed {LIMIT:g} and at least 98 %")
+    return worst
+
+
 def check(graph):
     folder = WORK / "graphs"
     subprocess.run([sys.executable, ROOT / "tools/fill_weights.py", graph, "--out", folder], check=True, stdout=subprocess.DEVNULL)
@@ -59,7 +71,7 @@ def check(graph):
         except Exception:  # the exporter left a dimension open that the graph itself fixes: nobody can run it
             refused.append(variant)
             continue
-        worst = max(worst, compare(engine, session, feeds, LIMIT))
+        worst = max(worst, compare_detections(engine, session, feeds) if graph in DETECTORS else compare(engine, session, feeds, LIMIT))
         ran.append("+".join("x".join(map(str, dims)) for dims in shapes.values()))
     engine.unlink()
     return (f"{report['verification']['steps_checked']} steps verified, built in {report['seconds']:.1f} s, "
