@@ -15,6 +15,7 @@
 #include "ops/loss.h"
 #include "ops/matmul.h"
 #include "ops/conv.h"
+#include "ops/determinant.h"
 #include "ops/fused.h"
 #include "ops/grid_sample.h"
 #include "ops/indexing.h"
@@ -173,6 +174,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kMatMul, &kGemm, &kFusedMatMul,
         &kAttention, &kRotaryEmbedding,
         &kResize, &kGridSample,
+        &kLpNormalization, &kLRN, &kMeanVarianceNormalization, &kDet,
         &kNegativeLogLikelihoodLoss, &kSoftmaxCrossEntropyLoss,
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,
