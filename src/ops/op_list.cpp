@@ -16,6 +16,7 @@
 #include "ops/matmul.h"
 #include "ops/conv.h"
 #include "ops/determinant.h"
+#include "ops/einsum.h"
 #include "ops/fused.h"
 #include "ops/grid_sample.h"
 #include "ops/indexing.h"
@@ -173,6 +174,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- matmul, convolution, pooling ---
         &kMatMul, &kGemm, &kFusedMatMul,
         &kAttention, &kRotaryEmbedding,
+        &kEinsum,
         &kResize, &kGridSample,
         &kLpNormalization, &kLRN, &kMeanVarianceNormalization, &kDet,
         &kNegativeLogLikelihoodLoss, &kSoftmaxCrossEntropyLoss,
