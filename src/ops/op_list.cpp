@@ -8,6 +8,8 @@
 #include "ops/attention.h"
 #include "ops/cast.h"
 #include "ops/control.h"
+#include "ops/image_grid.h"
+#include "ops/linear_attention.h"
 #include "ops/softmax.h"
 #include "ops/pool.h"
 #include "ops/norm_layer.h"
@@ -181,17 +183,20 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kConv, &kContribFusedConv, &kConvTranspose, &kDeformConv,
         &kMaxPool, &kAveragePool, &kLpPool,
         &kGlobalAveragePool, &kGlobalMaxPool, &kGlobalLpPool,
+        &kMaxUnpool, &kMaxRoiPool, &kRoiAlign,
         // --- normalisation, softmax, attention ---
         &kBatchNormalization, &kInstanceNormalization, &kGroupNormalization, &kGroupNorm,
         &kLayerNormalization, &kRMSNormalization, &kSimplifiedLayerNormalization,
         &kSkipLayerNormalization, &kSkipSimplifiedLayerNormalization,
         &kSoftmax, &kLogSoftmax, &kHardmax,
+        &kLinearAttention, &kCausalConvWithState,
         // --- recurrent ---
         &kRNN, &kGRU, &kLSTM,
         // --- quantisation ---
         &kConvInteger, &kQLinearConv,
         &kQuantizeLinear, &kDequantizeLinear, &kDynamicQuantizeLinear, &kMatMulInteger, &kQLinearMatMul,
         // --- image and resize ---
+        &kAffineGrid, &kCol2Im,
         // --- signal ---
         &kDFT, &kSTFT, &kHannWindow, &kHammingWindow, &kBlackmanWindow, &kMelWeightMatrix,
         // --- text ---
