@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_training_only(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kPrefixes{"test_adagrad", "test_adam", "test_momentum", "test_nesterov", "test_gradient_of"};
+  static constexpr std::array<std::string_view, 6> kPrefixes{"test_adagrad", "test_adam", "test_momentum", "test_nesterov", "test_gradient_of", "test_training_"};
   return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 

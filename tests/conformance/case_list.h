@@ -18,8 +18,8 @@ struct Case {
 // `<deps>/python/lib/python3.*/site-packages/onnx/backend/test/data`.
 Result<std::string> find_test_data(const std::string& deps_dir);
 
-// Every case with data that does not need a download, ordered by kind and name. Cases of the training operators
-// (domain ai.onnx.preview.training) are not collected.
+// Every case with data that does not need a download, ordered by kind and name. The 15 training cases (the operators of
+// ai.onnx.preview.training, and Dropout in training mode) are not collected.
 Result<std::vector<Case>> collect_cases(const std::string& data_dir);
 
 // Lines "case: reason"; '#' starts a comment. A file that is not there has no skips. A line without a reason is an error.
