@@ -6,6 +6,7 @@
 // One include per family and one line per operator, in the family's section.
 // clang-format off
 #include "ops/attention.h"
+#include "ops/attention_contrib.h"
 #include "ops/cast.h"
 #include "ops/control.h"
 #include "ops/image_grid.h"
@@ -209,6 +210,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- control flow ---
         &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
+        &kContribAttention, &kMultiHeadAttention, &kContribRotaryEmbedding, &kMatMulNBits, &kEmbedLayerNormalization,
         &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
