@@ -17,18 +17,29 @@ using ir::Tensor;
 
 // --- shape rule ------------------------------------------------------------------------------------------------------------------------
 
+constexpr int64_t kMostHeads = 1 << 16;  // an empty operand divides into any number of heads: the loops over heads need a bound
+
 // [B, heads, S, D] of an operand in either form.
 Result<Shape> head_shape(const Shape& shape, const std::optional<int64_t>& heads, std::string_view operand) {
   if (shape.size() == 4) return shape;
   if (shape.size() != 3) return make_error(Code::kInvalidModel, "{}: found rank {}, expected 3 or 4", operand, shape.size());
   if (!heads || *heads <= 0) return make_error(Code::kInvalidModel, "{}: found rank 3 without a number of heads, expected q_num_heads and kv_num_heads", operand);
+  if (*heads > kMostHeads) return make_error(Code::kInvalidModel, "{}: found {} heads, expected at most {}", operand, *heads, kMostHeads);
   if (shape[2].is_constant() && *shape[2].constant() % *heads != 0)
     return make_error(Code::kInvalidModel, "{}: found a last dimension of {}, expected a multiple of {} heads", operand, shape[2].text(), *heads);
   return Shape{shape[0], Dim(*heads), shape[1], Dim::floor_div(shape[2], Dim(*heads))};
 }
 
+Status check_attributes(const AttentionAttrs& attrs) {
+  if (attrs.qk_matmul_output_mode < 0 || attrs.qk_matmul_output_mode > 3)
+    return make_error(Code::kInvalidModel, "attribute qk_matmul_output_mode is {}, expected 0 to 3", attrs.qk_matmul_output_mode);
+  if (!(attrs.softcap >= 0)) return make_error(Code::kInvalidModel, "attribute softcap is {}, expected 0 (none) or more", attrs.softcap);
+  return {};
+}
+
 Status infer_attention(InferContext& context) {
   const auto& attrs = context.attrs<AttentionAttrs>();
+  TUTTI_TRY(check_attributes(attrs));
   if (!ir::is_compute_float(context.dtype(0))) return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
   if (!context.shape(0) || !context.shape(1) || !context.shape(2)) {
     for (int i = 0; i < context.output_count(); ++i) context.set_output_unranked(i, context.dtype(i == 2 ? 2 : i == 1 ? 1 : 0));

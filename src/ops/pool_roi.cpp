@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kLargestBins = 1 << 16;     // bins along one axis
 constexpr double kLargestSamples = 1 << 12;   // samples along one axis of a bin
+constexpr double kLargestBoxSamples = 1 << 24;  // samples of all bins of a box: they are kept, 64 bytes each
 
 Status check_bins(int64_t height, int64_t width) {
   if (height >= 1 && width >= 1 && height <= kLargestBins && width <= kLargestBins) return ok_status();
@@ -97,6 +98,9 @@ Result<BoxSamples> sample_box(const RoiAlignAttrs& attrs, Box box, int64_t heigh
   const auto sample_count = [&](double bin) { return attrs.sampling_ratio > 0 ? static_cast<double>(attrs.sampling_ratio) : std::max(std::ceil(bin), 0.0); };
   if (!(sample_count(bin_y) <= kLargestSamples) || !(sample_count(bin_x) <= kLargestSamples))
     return make_error(Code::kLimit, "a box of {} x {} needs more than {} samples per bin", extent_y, extent_x, kLargestSamples);
+  const double total = sample_count(bin_y) * sample_count(bin_x) * static_cast<double>(attrs.output_height) * static_cast<double>(attrs.output_width);
+  if (total > kLargestBoxSamples)
+    return make_error(Code::kLimit, "a box of {} x {} needs {} samples, expected at most {}; lower sampling_ratio or the pooled size", extent_y, extent_x, total, kLargestBoxSamples);
   const auto rows = static_cast<int64_t>(sample_count(bin_y)), columns = static_cast<int64_t>(sample_count(bin_x));
   BoxSamples out;
   out.per_bin = rows * columns;
