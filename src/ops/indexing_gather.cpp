@@ -137,6 +137,7 @@ Status infer_gather_nd(InferContext& ctx) {
 
 Status eval_gather_nd(EvalContext& ctx) {
   const Tensor &data = ctx.input(0), &indices = ctx.input(1);
+  if (indices.rank() == 0) return make_error(Code::kInvalidInput, "indices is {}; expected rank 1 or more", indices.type_text());
   const int64_t batch = ctx.attrs<GatherNDAttrs>().batch_dims, depth = indices.dims().back();
   TUTTI_TRY(check_depth(depth, batch, data.rank(), indices.rank()));
   for (int64_t i = 0; i < batch; ++i)

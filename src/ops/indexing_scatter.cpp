@@ -165,6 +165,7 @@ Status eval_tensor_scatter(EvalContext& ctx) {
   const Tensor &cache = ctx.input(0), &update = ctx.input(1);
   const auto& attrs = ctx.attrs<TensorScatterAttrs>();
   const auto axis = static_cast<size_t>(TUTTI_TRY(ir::normalize_axis(attrs.axis, cache.rank())));
+  if (axis == 0) return make_error(Code::kInvalidInput, "axis is the batch dimension of {}; expected a later one", cache.type_text());
   TUTTI_TRY(check_index_dims(update, cache, axis));
   const int64_t capacity = cache.dims()[axis], length = update.dims()[axis], batches = cache.dims()[0];
   if (length > capacity) return make_error(Code::kInvalidInput, "update {} is longer than the cache {}", update.type_text(), cache.type_text());

@@ -91,6 +91,7 @@ Status infer_reverse_sequence(InferContext& ctx) {
 Status eval_reverse_sequence(EvalContext& ctx) {
   const Tensor &in = ctx.input(0), &lengths = ctx.input(1);
   const auto& attrs = ctx.attrs<ReverseSequenceAttrs>();
+  if (in.rank() < 2) return make_error(Code::kInvalidInput, "input is {}; expected rank 2 or more", in.type_text());
   const int64_t batches = in.dim(attrs.batch_axis), steps = in.dim(attrs.time_axis);
   if (lengths.size() != batches) return make_error(Code::kInvalidInput, "sequence_lens has {} elements; expected {}", lengths.size(), batches);
   Tensor* out = TUTTI_TRY(ctx.output(0, in.dtype(), in.dims()));

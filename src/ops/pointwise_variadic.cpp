@@ -197,6 +197,8 @@ Status infer_bias_gelu(InferContext& ctx) {
 
 template <auto F>
 Status eval_bias_gelu(EvalContext& ctx) {
+  if (ctx.has_input(1) && TUTTI_TRY(ir::broadcast(ctx.input(0).dims(), ctx.input(1).dims())) != ctx.input(0).dims())
+    return make_error(Code::kInvalidInput, "bias is {}; expected one that broadcasts to the input {}", ctx.input(1).type_text(), ctx.input(0).type_text());
   Tensor* out = TUTTI_TRY(ctx.output(0, ctx.input(0).dtype(), ctx.input(0).dims()));
   if (!ctx.has_input(1)) map_blocks<double, double>(ctx.input(0), *out, F);
   else zip_blocks<double, double, double>(ctx.input(0), ctx.input(1), *out, [](double x, double bias) { return F(x + bias); });

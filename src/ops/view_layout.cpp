@@ -197,7 +197,8 @@ Status eval_pad(EvalContext& ctx) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i]);
     before[axis] = pads[i];
-    if (std::max(std::abs(pads[i]), std::abs(pads[i + axes.size()])) > (int64_t{1} << 48)) return make_error(Code::kLimit, "pads {} are too large", ir::dims_text(pads));
+    constexpr int64_t kLimit = int64_t{1} << 48;
+    if (std::max(pads[i], pads[i + axes.size()]) > kLimit || std::min(pads[i], pads[i + axes.size()]) < -kLimit) return make_error(Code::kLimit, "pads {} are too large", ir::dims_text(pads));
     dims[axis] += pads[i] + pads[i + axes.size()];
   }
   Tensor* out = TUTTI_TRY(ctx.output(0, in.dtype(), dims));
@@ -308,9 +309,16 @@ Status rearrange(EvalContext& ctx, const Dims& inner, const std::vector<size_t>&
   return ok_status();
 }
 
+// The rule cannot check a rank that only the run knows.
+Status expect_image(const Tensor& in) {
+  if (in.rank() == 4) return ok_status();
+  return make_error(Code::kInvalidInput, "input is {}; expected rank 4", in.type_text());
+}
+
 Status eval_depth_to_space(EvalContext& ctx) {
   const auto& attrs = ctx.attrs<DepthToSpaceAttrs>();
   const int64_t b = attrs.blocksize;
+  TUTTI_TRY(expect_image(ctx.input(0)));
   const Dims& d = ctx.input(0).dims();
   const int64_t c = d[1] / (b * b);
   const Dims out{d[0], c, d[2] * b, d[3] * b};
@@ -320,6 +328,7 @@ Status eval_depth_to_space(EvalContext& ctx) {
 
 Status eval_space_to_depth(EvalContext& ctx) {
   const int64_t b = ctx.attrs<SpaceToDepthAttrs>().blocksize;
+  TUTTI_TRY(expect_image(ctx.input(0)));
   const Dims& d = ctx.input(0).dims();
   return rearrange(ctx, {d[0], d[1], d[2] / b, b, d[3] / b, b}, {0, 3, 5, 1, 2, 4}, {d[0], d[1] * b * b, d[2] / b, d[3] / b});
 }

@@ -31,6 +31,15 @@ SliceRange clamp_slice(int64_t dim, int64_t start, int64_t end, int64_t step) {
   return {from, length <= 1 ? 1 : step, length};
 }
 
+// a <= b for sure. Interval arithmetic does not see that s/2 <= s, which is how exporters halve an axis.
+bool at_most(const Dim& a, const Dim& b, const ir::SymbolRanges& ranges) {
+  if (a == b || (b - a).range(ranges).min >= 0) return true;
+  if (b.range(ranges).min < 0) return false;
+  for (int64_t parts = 2; parts <= 8; ++parts)
+    if (a == Dim::floor_div(b, Dim(parts))) return true;
+  return false;
+}
+
 // A bound of a forward slice as a position in [0, dim]; nothing when its sign is unknown.
 std::optional<Dim> position(const Dim& bound, const Dim& dim, const ir::SymbolRanges& ranges) {
   if (bound == dim) return dim;
@@ -39,8 +48,7 @@ std::optional<Dim> position(const Dim& bound, const Dim& dim, const ir::SymbolRa
   if (bound.is_constant() && *bound.constant() >= kFar - 1) return dim;
   if (bound.is_constant() && *bound.constant() <= -kFar) return Dim(0);
   if (range.min >= 0) {
-    const ir::Range room = (dim - bound).range(ranges);
-    return room.min >= 0 ? bound : room.max <= 0 ? dim : Dim::min(bound, dim);
+    return at_most(bound, dim, ranges) ? bound : at_most(dim, bound, ranges) ? dim : Dim::min(bound, dim);
   }
   if (range.max < 0) return (dim + bound).range(ranges).min >= 0 ? dim + bound : Dim::max(dim + bound, 0);
   return std::nullopt;
@@ -56,7 +64,7 @@ std::optional<Dim> slice_dim(const Dim& dim, const Dim& start, const Dim& end, i
   const auto from = position(start, dim, ranges), to = position(end, dim, ranges);
   if (!from || !to) return std::nullopt;
   const Dim distance = *to - *from;
-  const Dim length = distance.range(ranges).min >= 0 ? distance : Dim::max(distance, 0);
+  const Dim length = at_most(*from, *to, ranges) ? distance : Dim::max(distance, 0);
   return step == 1 ? length : Dim::floor_div(length + Dim(step - 1), Dim(step));
 }
 
