@@ -23,10 +23,13 @@ struct BenchOptions {
   bool profile = false;
 };
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // Runs until `seconds` have passed, at least once; the time of each run.
-Result<std::vector<double>> timed_runs(runtime::ExecutionContext& context, std::span<const ir::Datum> inputs, double seconds) {
+Result<std::vector<double>> timed_runs(runtime::ExecutionContext& context, std::span<const ir::Datum> inputs,
+                                       double seconds) {
   std::vector<double> times;
   const auto start = Clock::now();
   do {
@@ -38,7 +41,8 @@ Result<std::vector<double>> timed_runs(runtime::ExecutionContext& context, std::
 }
 
 // The same in `streams` threads, a context each.
-Result<std::vector<double>> concurrent_runs(const runtime::EnginePtr& engine, std::span<const ir::Datum> inputs, int streams, double seconds) {
+Result<std::vector<double>> concurrent_runs(const runtime::EnginePtr& engine, std::span<const ir::Datum> inputs,
+                                            int streams, double seconds) {
   std::vector<Result<std::vector<double>>> results(static_cast<size_t>(streams), std::vector<double>());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -63,8 +67,12 @@ double percentile(const std::vector<double>& sorted, double p) {
 Json latency_json(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   const double mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-  return {{"p10", percentile(times, 0.1)}, {"p50", percentile(times, 0.5)}, {"p90", percentile(times, 0.9)},
-          {"p99", percentile(times, 0.99)}, {"mean", mean}, {"min", times.front()}};
+  return {{"p10", percentile(times, 0.1)},
+          {"p50", percentile(times, 0.5)},
+          {"p90", percentile(times, 0.9)},
+          {"p99", percentile(times, 0.99)},
+          {"mean", mean},
+          {"min", times.front()}};
 }
 
 constexpr int kProfiledRuns = 10;
@@ -76,13 +84,18 @@ Result<Json> profile_layers(runtime::ExecutionContext& context, std::span<const 
   for (int run = 0; run < kProfiledRuns; ++run) {
     TUTTI_TRY(context.run(inputs));
     const auto& profile = context.profile();
-    if (sum.size() != profile.size()) sum.assign(profile.begin(), profile.end());
-    else for (size_t i = 0; i < sum.size(); ++i) sum[i].time_ns += profile[i].time_ns;
+    if (sum.size() != profile.size())
+      sum.assign(profile.begin(), profile.end());
+    else
+      for (size_t i = 0; i < sum.size(); ++i) sum[i].time_ns += profile[i].time_ns;
   }
   context.enable_profiling(false);
   Json layers = Json::array();
   for (const exec::StepTime& step : sum)
-    layers.push_back({{"node", step.node}, {"op", step.op}, {"kernel", step.kernel}, {"ms", static_cast<double>(step.time_ns) / 1e6 / kProfiledRuns}});
+    layers.push_back({{"node", step.node},
+                      {"op", step.op},
+                      {"kernel", step.kernel},
+                      {"ms", static_cast<double>(step.time_ns) / 1e6 / kProfiledRuns}});
   return layers;
 }
 
@@ -90,14 +103,17 @@ void say_profile(const OutputOptions& output, const Json& layers) {
   std::map<std::string, std::pair<double, int>> by_kernel;
   double total = 0;
   for (const Json& layer : layers) {
-    auto& [ms, count] = by_kernel[fmt::format("{} ({})", layer["kernel"].get<std::string>(), layer["op"].get<std::string>())];
+    auto& [ms, count] =
+        by_kernel[fmt::format("{} ({})", layer["kernel"].get<std::string>(), layer["op"].get<std::string>())];
     ms += layer["ms"].get<double>();
     total += layer["ms"].get<double>();
     ++count;
   }
   std::vector<std::pair<std::string, std::pair<double, int>>> rows(by_kernel.begin(), by_kernel.end());
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-  for (const auto& [name, row] : rows) say(output, fmt::format("  {:9.3f} ms {:5.1f} %  {:4d} x {}", row.first, 100 * row.first / total, row.second, name));
+  for (const auto& [name, row] : rows)
+    say(output,
+        fmt::format("  {:9.3f} ms {:5.1f} %  {:4d} x {}", row.first, 100 * row.first / total, row.second, name));
 }
 
 Status run_bench(const BenchOptions& options, const OutputOptions& output) {
@@ -109,19 +125,31 @@ Status run_bench(const BenchOptions& options, const OutputOptions& output) {
   const double first_run_ms = ms_since(first);
   TUTTI_TRY(timed_runs(context, inputs, options.warmup_s));
   const auto start = Clock::now();
-  const auto times = TUTTI_TRY(options.streams > 1 ? concurrent_runs(model.engine, inputs, options.streams, options.duration_s) : timed_runs(context, inputs, options.duration_s));
+  const auto times =
+      TUTTI_TRY(options.streams > 1 ? concurrent_runs(model.engine, inputs, options.streams, options.duration_s)
+                                    : timed_runs(context, inputs, options.duration_s));
   const double elapsed_s = ms_since(start) / 1e3;
   const Json latency = latency_json(times);
   const Json layers = options.profile ? TUTTI_TRY(profile_layers(context, inputs)) : Json::array();
   const double throughput = static_cast<double>(times.size()) / elapsed_s;
   if (output.json) {
-    print_json({{"latency_ms", latency}, {"throughput_per_s", throughput}, {"runs", times.size()}, {"device", "cpu"}, {"threads", model.engine->threads().threads()},
-                {"streams", options.streams}, {"load_ms", model.load_ms}, {"first_run_ms", first_run_ms}, {"peak_rss_bytes", peak_rss_bytes()}, {"layers", layers}});
+    print_json({{"latency_ms", latency},
+                {"throughput_per_s", throughput},
+                {"runs", times.size()},
+                {"device", "cpu"},
+                {"threads", model.engine->threads().threads()},
+                {"streams", options.streams},
+                {"load_ms", model.load_ms},
+                {"first_run_ms", first_run_ms},
+                {"peak_rss_bytes", peak_rss_bytes()},
+                {"layers", layers}});
     return {};
   }
-  say(output, fmt::format("{} runs on cpu, {} threads: p50 {}, p10 {}, p90 {}, p99 {}; {:.1f} runs/s", times.size(), model.engine->threads().threads(), human_ms(latency["p50"]),
-                          human_ms(latency["p10"]), human_ms(latency["p90"]), human_ms(latency["p99"]), throughput));
-  say(output, fmt::format("load {}, first run {}, peak memory {}", human_ms(model.load_ms), human_ms(first_run_ms), human_bytes(peak_rss_bytes())));
+  say(output, fmt::format("{} runs on cpu, {} threads: p50 {}, p10 {}, p90 {}, p99 {}; {:.1f} runs/s", times.size(),
+                          model.engine->threads().threads(), human_ms(latency["p50"]), human_ms(latency["p10"]),
+                          human_ms(latency["p90"]), human_ms(latency["p99"]), throughput));
+  say(output, fmt::format("load {}, first run {}, peak memory {}", human_ms(model.load_ms), human_ms(first_run_ms),
+                          human_bytes(peak_rss_bytes())));
   if (options.profile) say_profile(output, layers);
   return {};
 }

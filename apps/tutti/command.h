@@ -25,8 +25,8 @@ struct OutputOptions {
 // --device, --threads, --memory-limit, --precision: in those that run something.
 struct DeviceOptions {
   std::string device = "auto";
-  int threads = 0;                // 0: the CPUs of the control group
-  std::string memory_limit;       // "" : the control group's
+  int threads = 0;           // 0: the CPUs of the control group
+  std::string memory_limit;  // "" : the control group's
   std::string precision = "fp32";
 };
 

@@ -11,9 +11,16 @@ namespace {
 Json device_json(const backend::DeviceInfo& device) {
   Json libraries = Json::object();
   for (const auto& [name, version] : device.libraries) libraries[name] = version;
-  return {{"kind", device.kind}, {"name", device.name}, {"isa", device.isa}, {"features", device.features}, {"cores", device.cores},
-          {"usable_cpus", usable_cpus()}, {"memory_bytes", device.memory_bytes}, {"usable_memory_bytes", usable_memory_bytes()},
-          {"cache_bytes", {device.l1_bytes, device.l2_bytes, device.l3_bytes}}, {"libraries", libraries}};
+  return {{"kind", device.kind},
+          {"name", device.name},
+          {"isa", device.isa},
+          {"features", device.features},
+          {"cores", device.cores},
+          {"usable_cpus", usable_cpus()},
+          {"memory_bytes", device.memory_bytes},
+          {"usable_memory_bytes", usable_memory_bytes()},
+          {"cache_bytes", {device.l1_bytes, device.l2_bytes, device.l3_bytes}},
+          {"libraries", libraries}};
 }
 
 Status run_devices(const OutputOptions& output) {
@@ -22,7 +29,8 @@ Status run_devices(const OutputOptions& output) {
     const backend::DeviceInfo& device = backend->device();
     list.push_back(device_json(device));
     say(output, fmt::format("{}: {}", device.kind, device.name));
-    say(output, fmt::format("  {} cores, {} usable; {} of memory usable", device.cores, usable_cpus(), human_bytes(usable_memory_bytes())));
+    say(output, fmt::format("  {} cores, {} usable; {} of memory usable", device.cores, usable_cpus(),
+                            human_bytes(usable_memory_bytes())));
     say(output, fmt::format("  instructions: {} (features: {})", device.isa, fmt::join(device.features, " ")));
     for (const auto& [name, version] : device.libraries) say(output, fmt::format("  {} {}", name, version));
   }

@@ -37,12 +37,19 @@ void add_program(const ir::Graph& graph, const exec::Program& program, Specialis
     const ir::Node& node = graph.node(step.node);
     Json shapes = Json::array();
     for (const exec::Operand& operand : step.outputs) shapes.push_back(operand.desc.dims);
-    out.layers.push_back({{"node", node.name}, {"op", node.op->name}, {"kernel", kernel}, {"outputs", shapes}, {"origins", node.origins}});
+    out.layers.push_back({{"node", node.name},
+                          {"op", node.op->name},
+                          {"kernel", kernel},
+                          {"outputs", shapes},
+                          {"origins", node.origins}});
   }
   for (const exec::Fallback& fallback : program.fallbacks) {
     std::string reason;
-    for (const auto& [kernel, refusal] : fallback.refusals) reason += fmt::format("{}{}: {}", reason.empty() ? "" : "; ", kernel, refusal);
-    out.fallbacks.push_back({{"node", fallback.node}, {"op", fallback.op}, {"reason", reason.empty() ? "no kernel for this operator" : reason}});
+    for (const auto& [kernel, refusal] : fallback.refusals)
+      reason += fmt::format("{}{}: {}", reason.empty() ? "" : "; ", kernel, refusal);
+    out.fallbacks.push_back({{"node", fallback.node},
+                             {"op", fallback.op},
+                             {"reason", reason.empty() ? "no kernel for this operator" : reason}});
   }
   for (const std::string& name : program.host_arithmetic) out.host.push_back(name);
   for (const std::string& name : program.host_steps) out.host.push_back(name);
@@ -61,27 +68,40 @@ Result<Specialised> specialise_all(const LoadedModel& model) {
   return out;
 }
 
-void say_ports(const OutputOptions& output, const char* title, const ir::Graph& graph, std::span<const ir::Port> ports) {
-  for (const ir::Port& port : ports) say(output, fmt::format("{} {}: {}", title, port.name, graph.value(port.value).type.text()));
+void say_ports(const OutputOptions& output, const char* title, const ir::Graph& graph,
+               std::span<const ir::Port> ports) {
+  for (const ir::Port& port : ports)
+    say(output, fmt::format("{} {}: {}", title, port.name, graph.value(port.value).type.text()));
 }
 
-void say_details(const OutputOptions& output, const InspectOptions& options, const LoadedModel& model, const Specialised& made) {
+void say_details(const OutputOptions& output, const InspectOptions& options, const LoadedModel& model,
+                 const Specialised& made) {
   if (options.layers)
     for (const Json& layer : made.layers)
-      say(output, fmt::format("  {:<28} {:<22} {} {}", layer["op"].get<std::string>(), layer["kernel"].get<std::string>(), layer["outputs"].dump(), layer["node"].get<std::string>()));
+      say(output,
+          fmt::format("  {:<28} {:<22} {} {}", layer["op"].get<std::string>(), layer["kernel"].get<std::string>(),
+                      layer["outputs"].dump(), layer["node"].get<std::string>()));
   if (options.passes)
     for (const auto& pass : model.passes.passes)
-      say(output, fmt::format("  {:<24} {:8.2f} ms {:6} patches {:6} -> {} nodes", pass.name, pass.milliseconds, pass.patches, pass.nodes_before, pass.nodes_after));
-  if (options.fallbacks || !made.fallbacks.empty()) say(output, fmt::format("fallbacks to reference kernels: {}", made.fallbacks.size()));
+      say(output, fmt::format("  {:<24} {:8.2f} ms {:6} patches {:6} -> {} nodes", pass.name, pass.milliseconds,
+                              pass.patches, pass.nodes_before, pass.nodes_after));
+  if (options.fallbacks || !made.fallbacks.empty())
+    say(output, fmt::format("fallbacks to reference kernels: {}", made.fallbacks.size()));
   if (options.fallbacks) {
-    for (const Json& row : made.fallbacks) say(output, fmt::format("  {} ({}): {}", row["node"].get<std::string>(), row["op"].get<std::string>(), row["reason"].get<std::string>()));
+    for (const Json& row : made.fallbacks)
+      say(output, fmt::format("  {} ({}): {}", row["node"].get<std::string>(), row["op"].get<std::string>(),
+                              row["reason"].get<std::string>()));
     say(output, fmt::format("shape arithmetic and control flow on the host: {} nodes", made.host.size()));
   }
-  if (options.memory) say(output, fmt::format("arena {}, lower bound {}", human_bytes(made.arena_bytes), human_bytes(made.lower_bound_bytes)));
+  if (options.memory)
+    say(output,
+        fmt::format("arena {}, lower bound {}", human_bytes(made.arena_bytes), human_bytes(made.lower_bound_bytes)));
 }
 
 Status write_graph(const std::string& path, const ir::Graph& graph) {
-  if (!path.ends_with(".txt")) return Error(Code::kUnsupported, fmt::format("--graph: found '{}', expected a .txt file", path), "this version writes the text form only");
+  if (!path.ends_with(".txt"))
+    return Error(Code::kUnsupported, fmt::format("--graph: found '{}', expected a .txt file", path),
+                 "this version writes the text form only");
   std::ofstream file(path);
   file << ir::print_graph(graph, {.inline_constants = true, .origins = true});
   file.close();
@@ -96,15 +116,26 @@ Status run_inspect(InspectOptions& options, const OutputOptions& output) {
   const Specialised made = TUTTI_TRY(specialise_all(model));
   if (!options.graph_file.empty()) TUTTI_TRY(write_graph(options.graph_file, graph));
   if (output.json) {
-    print_json({{"inputs", ports_json(graph, graph.inputs())}, {"outputs", ports_json(graph, graph.outputs())}, {"nodes", node_counts(graph)}, {"kernels", made.kernels},
-                {"precision", "fp32"}, {"fallbacks", made.fallbacks}, {"host", made.host}, {"arena_bytes", made.arena_bytes}, {"arena_lower_bound_bytes", made.lower_bound_bytes},
-                {"weights_bytes", engine::weights_bytes(graph)}, {"provenance", model.engine->plan().provenance}, {"metadata", graph.metadata()}, {"layers", made.layers}});
+    print_json({{"inputs", ports_json(graph, graph.inputs())},
+                {"outputs", ports_json(graph, graph.outputs())},
+                {"nodes", node_counts(graph)},
+                {"kernels", made.kernels},
+                {"precision", "fp32"},
+                {"fallbacks", made.fallbacks},
+                {"host", made.host},
+                {"arena_bytes", made.arena_bytes},
+                {"arena_lower_bound_bytes", made.lower_bound_bytes},
+                {"weights_bytes", engine::weights_bytes(graph)},
+                {"provenance", model.engine->plan().provenance},
+                {"metadata", graph.metadata()},
+                {"layers", made.layers}});
     return {};
   }
   say_ports(output, "input ", graph, graph.inputs());
   say_ports(output, "output", graph, graph.outputs());
   say(output, fmt::format("{} nodes, {} of weights", graph.node_count(), human_bytes(engine::weights_bytes(graph))));
-  for (const auto& [kernel, count] : made.kernels.items()) say(output, fmt::format("  {:5} x {}", count.get<int64_t>(), kernel));
+  for (const auto& [kernel, count] : made.kernels.items())
+    say(output, fmt::format("  {:5} x {}", count.get<int64_t>(), kernel));
   for (const auto& [key, value] : model.engine->plan().provenance) say(output, fmt::format("  {}: {}", key, value));
   say_details(output, options, model, made);
   return {};
@@ -122,7 +153,8 @@ Command make_inspect(CLI::App& root) {
   command->add_flag("--passes", options->passes, "What each pass did (models only)");
   command->add_flag("--fallbacks", options->fallbacks, "Steps on reference kernels, with the reasons");
   command->add_flag("--memory", options->memory, "Arena size against its lower bound");
-  command->add_flag("--verify", options->verify, "Check an engine's weights against their hashes; verify a model's plan");
+  command->add_flag("--verify", options->verify,
+                    "Check an engine's weights against their hashes; verify a model's plan");
   command->add_option("--graph", options->graph_file, "Write the optimised graph to FILE.txt");
   add_compile_options(*command, options->model);
   add_device_options(*command, options->device);

@@ -20,11 +20,15 @@ bool wants_json(int argc, char** argv) {
 // CLI11 reports by exceptions; they end here.
 int usage(const CLI::App& root, const CLI::ParseError& error, bool json) {
   if (error.get_exit_code() == 0) return root.exit(error);  // --help
-  return report_error(Error(Code::kUsage, error.what(), "tutti --help lists the subcommands; tutti SUBCOMMAND --help its options"), json);
+  return report_error(
+      Error(Code::kUsage, error.what(), "tutti --help lists the subcommands; tutti SUBCOMMAND --help its options"),
+      json);
 }
 
 int run_command(const Command& command) {
-  set_log_level(command.output->verbose ? LogLevel::kInfo : command.output->quiet ? LogLevel::kError : LogLevel::kWarning);
+  set_log_level(command.output->verbose ? LogLevel::kInfo
+                : command.output->quiet ? LogLevel::kError
+                                        : LogLevel::kWarning);
   Status status = command.run();
   return status.ok() ? 0 : report_error(status.error(), command.output->json);
 }
@@ -33,7 +37,8 @@ int main_function(int argc, char** argv) {
   CLI::App root("Tutti compiles ONNX models into verified engines and runs them.", "tutti");
   root.require_subcommand(1);
   root.footer("Example:\n  tutti build model.onnx && tutti bench model.tutti\n");
-  const std::array commands{make_build(root), make_run(root), make_bench(root), make_inspect(root), make_devices(root), make_version(root)};
+  const std::array commands{make_build(root),   make_run(root),     make_bench(root),
+                            make_inspect(root), make_devices(root), make_version(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,17 +23,21 @@ Result<std::vector<ir::ShapeHint>> parse_shapes(const ModelOptions& options) {
 // The backend is kept by `model`.
 Result<runtime::EngineOptions> engine_options(const DeviceOptions& device, LoadedModel& model) {
   if (device.precision != "fp32" && device.precision != "auto")
-    return Error(Code::kUnsupported, fmt::format("--precision: found '{}', expected fp32", device.precision), "this version computes in the model's own types");
+    return Error(Code::kUnsupported, fmt::format("--precision: found '{}', expected fp32", device.precision),
+                 "this version computes in the model's own types");
   runtime::EngineOptions options;
   model.backend = TUTTI_TRY(builtin::select_backend(device.device));
   options.backend = model.backend.get();
   options.threads = device.threads > 0 ? device.threads : usable_cpus();
-  options.memory_limit_bytes = device.memory_limit.empty() ? usable_memory_bytes() : TUTTI_TRY(parse_size(device.memory_limit));
+  options.memory_limit_bytes =
+      device.memory_limit.empty() ? usable_memory_bytes() : TUTTI_TRY(parse_size(device.memory_limit));
   return options;
 }
 
 std::map<std::string, std::string> provenance(const LoadedModel& model, const ModelOptions& options) {
-  std::map<std::string, std::string> out{{"tutti", TUTTI_VERSION}, {"source_sha256", model.import.source_sha256}, {"producer", model.import.producer_name},
+  std::map<std::string, std::string> out{{"tutti", TUTTI_VERSION},
+                                         {"source_sha256", model.import.source_sha256},
+                                         {"producer", model.import.producer_name},
                                          {"verify", std::string(verify_level_name(options.verify))}};
   for (const auto& [domain, version] : model.import.opsets) out["opset." + domain] = std::to_string(version);
   for (const std::string& pass : options.compile.disabled_passes) out["disabled." + pass] = "yes";
@@ -42,7 +46,8 @@ std::map<std::string, std::string> provenance(const LoadedModel& model, const Mo
 
 Status verify(LoadedModel& model, const ModelOptions& options, const ir::Graph* original) {
   const auto start = Clock::now();
-  model.verification = TUTTI_TRY(compile::verify_plan({model.engine->executor(), original, model.engine->threads()}, {options.verify, model.shapes, 0}));
+  model.verification = TUTTI_TRY(compile::verify_plan({model.engine->executor(), original, model.engine->threads()},
+                                                      {options.verify, model.shapes, 0}));
   model.times.verify_s = seconds_since(start);
   return {};
 }
@@ -103,10 +108,17 @@ Json ports_json(const ir::Graph& graph, std::span<const ir::Port> ports) {
 }
 
 Json verification_json(const compile::VerifyReport& report) {
-  Json out{{"level", verify_level_name(report.level)}, {"runs", report.runs}, {"steps_checked", report.steps_checked}, {"sampled_steps", report.sampled_steps}, {"seconds", report.seconds}};
+  Json out{{"level", verify_level_name(report.level)},
+           {"runs", report.runs},
+           {"steps_checked", report.steps_checked},
+           {"sampled_steps", report.sampled_steps},
+           {"seconds", report.seconds}};
   if (report.worst)
-    out["worst"] = {{"node", report.worst->node}, {"op", report.worst->op}, {"kernel", report.worst->kernel},
-                    {"max_relative_error", report.worst->max_relative_error}, {"max_absolute_error", report.worst->max_absolute_error}};
+    out["worst"] = {{"node", report.worst->node},
+                    {"op", report.worst->op},
+                    {"kernel", report.worst->kernel},
+                    {"max_relative_error", report.worst->max_relative_error},
+                    {"max_absolute_error", report.worst->max_absolute_error}};
   return out;
 }
 

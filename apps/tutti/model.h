@@ -18,7 +18,7 @@ namespace tutti::app {
 
 struct ModelOptions {
   std::string path;
-  std::vector<std::string> shape_texts;   // --shapes, repeatable
+  std::vector<std::string> shape_texts;  // --shapes, repeatable
   compile::CompileOptions compile;
   compile::VerifyLevel verify = compile::VerifyLevel::kFast;
 };
@@ -32,12 +32,12 @@ struct LoadedModel {
   std::unique_ptr<backend::Backend> backend;  // outlives the engine
   runtime::EnginePtr engine;
   std::vector<ir::ShapeHint> shapes;
-  bool compiled = false;                  // from a model rather than an engine file
-  onnx::ImportReport import;              // when compiled
+  bool compiled = false;      // from a model rather than an engine file
+  onnx::ImportReport import;  // when compiled
   compile::CompileReport passes;
   compile::VerifyReport verification;
   BuildTimes times;
-  double load_ms = 0;                     // until the engine can run
+  double load_ms = 0;  // until the engine can run
 
   const ir::Graph& graph() const { return engine->plan().graph; }
 };

@@ -7,7 +7,11 @@ namespace tutti::app {
 namespace {
 
 Json error_document(const Error& error) {
-  return {{"error", {{"code", code_name(error.code())}, {"message", error.message()}, {"hint", error.hint()}, {"where", error.where()}}}};
+  return {{"error",
+           {{"code", code_name(error.code())},
+            {"message", error.message()},
+            {"hint", error.hint()},
+            {"where", error.where()}}}};
 }
 
 // Names in models are arbitrary bytes; what is not UTF-8 is replaced, so that the document stays valid.
@@ -50,7 +54,8 @@ Result<uint64_t> parse_size(const std::string& text) {
   const size_t power = unit.empty() ? 0 : kUnits.find(unit[0]) + 1;
   const bool bad_unit = unit.size() > 1 || (!unit.empty() && power == 0);
   if (code != std::errc() || bad_unit || value > (UINT64_MAX >> (10 * power)))
-    return Error(Code::kUsage, fmt::format("size: found '{}', expected a number with K, M, G or T", text), "for example --memory-limit 800M");
+    return Error(Code::kUsage, fmt::format("size: found '{}', expected a number with K, M, G or T", text),
+                 "for example --memory-limit 800M");
   return value << (10 * power);
 }
 

@@ -20,8 +20,8 @@ void print_json(const Json& document);
 // Lines for a person; silent with --quiet or --json.
 void say(const OutputOptions& output, const std::string& line);
 
-std::string human_bytes(uint64_t bytes);       // "12.3 MB"
-std::string human_ms(double milliseconds);     // "3.21 ms"
+std::string human_bytes(uint64_t bytes);    // "12.3 MB"
+std::string human_ms(double milliseconds);  // "3.21 ms"
 // "800M", "4G", "123456": bytes. Usage errors name what was found.
 Result<uint64_t> parse_size(const std::string& text);
 

@@ -16,10 +16,13 @@ struct RunOptions {
 
 void say_output(const OutputOptions& output, const Json& row) {
   std::string line = fmt::format("{}: ", row["name"].get<std::string>());
-  if (!row.contains("dtype")) line += row["kind"].get<std::string>();
-  else line += fmt::format("{}{}", row["dtype"].get<std::string>(), row["shape"].dump());
+  if (!row.contains("dtype"))
+    line += row["kind"].get<std::string>();
+  else
+    line += fmt::format("{}{}", row["dtype"].get<std::string>(), row["shape"].dump());
   if (row.contains("statistics") && !row["statistics"].is_null())
-    line += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", row["statistics"]["min"].get<double>(), row["statistics"]["max"].get<double>(), row["statistics"]["mean"].get<double>());
+    line += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", row["statistics"]["min"].get<double>(),
+                        row["statistics"]["max"].get<double>(), row["statistics"]["mean"].get<double>());
   if (row.contains("file")) line += fmt::format("  -> {}", row["file"].get<std::string>());
   say(output, line);
 }
@@ -51,10 +54,13 @@ Command make_run(CLI::App& root) {
   auto output = std::make_shared<OutputOptions>();
   auto options = std::make_shared<RunOptions>();
   command->add_option("model", options->model.path, "An ONNX model or an engine")->required();
-  command->add_option("--input", options->inputs.files, "NAME=FILE.npy or NAME=FILE.pb, repeatable; NAME may be left out when there is one input");
+  command->add_option("--input", options->inputs.files,
+                      "NAME=FILE.npy or NAME=FILE.pb, repeatable; NAME may be left out when there is one input");
   command->add_option("--random-inputs", options->inputs.random_seed, "Make up what is not given, from this seed");
-  command->add_option("--steps", options->stepping.input, "Run once per row of this input (a stateful model over a sequence)");
-  command->add_option("--carry", options->stepping.carried, "OUTPUT=INPUT: what a step gives to the next; with --steps, repeatable");
+  command->add_option("--steps", options->stepping.input,
+                      "Run once per row of this input (a stateful model over a sequence)");
+  command->add_option("--carry", options->stepping.carried,
+                      "OUTPUT=INPUT: what a step gives to the next; with --steps, repeatable");
   command->add_option("--output-dir", options->output_dir, "Write each output to DIR/NAME.npy");
   add_compile_options(*command, options->model);
   add_device_options(*command, options->device);

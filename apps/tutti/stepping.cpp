@@ -30,7 +30,8 @@ Result<std::vector<Carry>> parse_carries(const ir::Graph& graph, const std::vect
   std::vector<Carry> out;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos) return make_error(Code::kUsage, "--carry: found '{}', expected OUTPUT=INPUT", text);
+    if (equals == std::string::npos)
+      return make_error(Code::kUsage, "--carry: found '{}', expected OUTPUT=INPUT", text);
     const size_t output = TUTTI_TRY(port_index(graph.outputs(), "--carry", text.substr(0, equals)));
     out.push_back({output, TUTTI_TRY(port_index(graph.inputs(), "--carry", text.substr(equals + 1)))});
   }
@@ -53,7 +54,9 @@ Result<Tensor> join(const std::vector<Tensor>& parts) {
   size_t bytes = 0;
   for (const Tensor& part : parts) bytes += part.size_bytes();
   for (const Tensor& part : parts)
-    if (part.dims() != parts[0].dims()) return make_error(Code::kUnsupported, "--steps: found outputs of shapes {} and {}, expected equal ones", parts[0].type_text(), part.type_text());
+    if (part.dims() != parts[0].dims())
+      return make_error(Code::kUnsupported, "--steps: found outputs of shapes {} and {}, expected equal ones",
+                        parts[0].type_text(), part.type_text());
   dims[0] *= static_cast<int64_t>(parts.size());
   Tensor out = Tensor::allocate(parts[0].dtype(), dims);
   char* at = static_cast<char*>(out.mutable_raw());
@@ -72,12 +75,15 @@ bool is_carried(const std::vector<Carry>& carries, size_t output) {
 
 }  // namespace
 
-Result<std::vector<Datum>> run_steps(runtime::ExecutionContext& context, const ir::Graph& graph, std::vector<Datum> inputs, const SteppingOptions& options) {
+Result<std::vector<Datum>> run_steps(runtime::ExecutionContext& context, const ir::Graph& graph,
+                                     std::vector<Datum> inputs, const SteppingOptions& options) {
   if (options.input.empty()) return context.run(inputs);
   const size_t stepped = TUTTI_TRY(port_index(graph.inputs(), "--steps", options.input));
   const auto carries = TUTTI_TRY(parse_carries(graph, options.carried));
   const Tensor whole = inputs[stepped].is_tensor() ? inputs[stepped].tensor() : Tensor();
-  if (whole.rank() < 1 || whole.dim(0) < 1) return make_error(Code::kUsage, "--steps {}: found {}, expected a tensor with at least one row", options.input, whole.type_text());
+  if (whole.rank() < 1 || whole.dim(0) < 1)
+    return make_error(Code::kUsage, "--steps {}: found {}, expected a tensor with at least one row", options.input,
+                      whole.type_text());
   std::vector<std::vector<Tensor>> parts(graph.outputs().size());
   std::vector<Datum> outputs;
   for (int64_t step = 0; step < whole.dim(0); ++step) {
@@ -86,7 +92,8 @@ Result<std::vector<Datum>> run_steps(runtime::ExecutionContext& context, const i
     for (const Carry& carry : carries) inputs[carry.input] = outputs[carry.output];
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (is_carried(carries, i)) continue;
-      if (!outputs[i].is_tensor()) return make_error(Code::kUnsupported, "--steps: output '{}' is not a tensor", graph.outputs()[i].name);
+      if (!outputs[i].is_tensor())
+        return make_error(Code::kUnsupported, "--steps: output '{}' is not a tensor", graph.outputs()[i].name);
       parts[i].push_back(outputs[i].tensor());
     }
   }

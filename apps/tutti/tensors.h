@@ -6,21 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "ir/shape_hint.h"
 #include "ir/graph.h"
+#include "ir/shape_hint.h"
 #include "report.h"
 
 namespace tutti::app {
 
-// --input NAME=FILE (.npy or .pb); NAME may be left out when there is one input. What is not given is random by `seed` at `shapes`.
+// --input NAME=FILE (.npy or .pb); NAME may be left out when there is one input. What is not given is random by `seed`
+// at `shapes`.
 struct InputOptions {
   std::vector<std::string> files;
   std::optional<uint64_t> random_seed;
 };
-Result<std::vector<ir::Datum>> load_inputs(const ir::Graph& graph, const InputOptions& options, std::span<const ir::ShapeHint> shapes);
+Result<std::vector<ir::Datum>> load_inputs(const ir::Graph& graph, const InputOptions& options,
+                                           std::span<const ir::ShapeHint> shapes);
 
-// Writes each output to DIR/NAME.npy (.pb for types that NumPy lacks). Two outputs on one file name are an error. Returns the paths.
-Result<std::vector<std::string>> save_outputs(const ir::Graph& graph, std::span<const ir::Datum> outputs, const std::string& directory);
+// Writes each output to DIR/NAME.npy (.pb for types that NumPy lacks). Two outputs on one file name are an error.
+// Returns the paths.
+Result<std::vector<std::string>> save_outputs(const ir::Graph& graph, std::span<const ir::Datum> outputs,
+                                              const std::string& directory);
 
 // Name, type and a few statistics of a result.
 Json describe_output(const std::string& name, const ir::Datum& datum);

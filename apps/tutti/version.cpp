@@ -13,8 +13,10 @@ Command make_version(CLI::App& root) {
   auto output = std::make_shared<OutputOptions>();
   add_output_options(*command, *output);
   return {output, command, [output]() -> Status {
-            if (output->json) print_json({{"version", TUTTI_VERSION}, {"compiler", __VERSION__}});
-            else say(*output, fmt::format("tutti {} (compiler {})", TUTTI_VERSION, __VERSION__));
+            if (output->json)
+              print_json({{"version", TUTTI_VERSION}, {"compiler", __VERSION__}});
+            else
+              say(*output, fmt::format("tutti {} (compiler {})", TUTTI_VERSION, __VERSION__));
             return {};
           }};
 }

@@ -13,10 +13,10 @@ namespace tutti::backend {
 
 // What choices depend on. Fake ones are used in tests.
 struct DeviceInfo {
-  std::string kind = "cpu";                // "cpu", "cuda"
-  std::string name;                        // "AMD EPYC 7B13"
-  std::string isa;                         // best level: "scalar", "avx2", "avx512", "avx512_vnni", "avx512_fp16", "amx"
-  std::vector<std::string> features;       // "fma", "avx512_bf16", ...
+  std::string kind = "cpu";           // "cpu", "cuda"
+  std::string name;                   // "AMD EPYC 7B13"
+  std::string isa;                    // best level: "scalar", "avx2", "avx512", "avx512_vnni", "avx512_fp16", "amx"
+  std::vector<std::string> features;  // "fma", "avx512_bf16", ...
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20, l3_bytes = 32 << 20;
   int cores = 1;
   int64_t memory_bytes = 0;
@@ -34,7 +34,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceInfo& device() const = 0;
-  // Kernels offered for an operator, best first; the reference kernel is not in it: the executor adds it last, for every op.
+  // Kernels offered for an operator, best first; the reference kernel is not in it: the executor adds it last, for
+  // every op.
   virtual std::span<const KernelDef* const> kernels(const ir::OpDef& op) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// How a backend offers implementations: an ordered list of KernelDefs, best first. A kernel first says yes or a reason (`supports`), then
-// `prepare` (may allocate, may fail), then `run` (may do neither).
+// How a backend offers implementations: an ordered list of KernelDefs, best first. A kernel first says yes or a reason
+// (`supports`), then `prepare` (may allocate, may fail), then `run` (may do neither).
 #pragma once
 
 #include <functional>
@@ -37,7 +37,10 @@ struct KernelQuery {
   std::span<const ir::Tensor* const> constants;  // per input; null when its data is not known before the run
   const DeviceInfo& device;
 
-  template <class A> const A& attributes() const { return attrs.as<A>(); }
+  template <class A>
+  const A& attributes() const {
+    return attrs.as<A>();
+  }
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i].present(); }
   bool is_constant(size_t i) const { return i < constants.size() && constants[i] != nullptr; }
 };
@@ -49,7 +52,8 @@ using Refusal = std::string;
 class PackedWeights {
  public:
   virtual ~PackedWeights() = default;
-  // The tensor packed as `form` says, e.g. "onednn:matmul:f32:AB16b64a"; made by `make` on first use. The key is the constant's storage address and the form.
+  // The tensor packed as `form` says, e.g. "onednn:matmul:f32:AB16b64a"; made by `make` on first use. The key is the
+  // constant's storage address and the form.
   virtual Result<std::shared_ptr<const ir::Tensor>> get(const ir::Tensor& source, std::string_view form,
                                                         const std::function<Result<ir::Tensor>()>& make) = 0;
 };
@@ -58,11 +62,12 @@ class PackedWeights {
 struct RunContext {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
-  void* workspace = nullptr;      // workspace_bytes(), 64-byte aligned
+  void* workspace = nullptr;  // workspace_bytes(), 64-byte aligned
   ThreadPool& threads;
 };
 
-// A prepared implementation of one node at fixed shapes. Immutable after prepare: run() is called from many threads at once.
+// A prepared implementation of one node at fixed shapes. Immutable after prepare: run() is called from many threads at
+// once.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -79,7 +84,7 @@ struct KernelDef {
   std::string_view name;  // "onednn.conv", readable, stable: engines and caches store it
   std::optional<Refusal> (*supports)(const KernelQuery&) = nullptr;
   Result<std::unique_ptr<Kernel>> (*prepare)(const PrepareContext&) = nullptr;
-  bool reference = false;         // counted and shown as a fallback
+  bool reference = false;  // counted and shown as a fallback
   // Which input's buffer output 0 may overwrite (same element count and size), or -1.
   int (*in_place_input)(const KernelQuery&) = nullptr;
 };

@@ -1,4 +1,5 @@
-// Errors are values: Error carries a code, one sentence and a hint; Result<T> and Status carry either a value or an Error.
+// Errors are values: Error carries a code, one sentence and a hint; Result<T> and Status carry either a value or an
+// Error.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +65,8 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -115,18 +116,19 @@ inline Status ok_status() { return {}; }
 
 }  // namespace tutti
 
-// `auto x = TUTTI_TRY(call());` gives the value or returns the error to the caller (statement expression: gcc and clang).
-#define TUTTI_TRY(expression)                                         \
-  __extension__({                                                     \
-    auto tutti_result_ = (expression);                                \
-    if (!tutti_result_.ok()) return tutti_result_.take_error();       \
-    std::move(tutti_result_).value();                                 \
+// `auto x = TUTTI_TRY(call());` gives the value or returns the error to the caller (statement expression: gcc and
+// clang).
+#define TUTTI_TRY(expression)                                   \
+  __extension__({                                               \
+    auto tutti_result_ = (expression);                          \
+    if (!tutti_result_.ok()) return tutti_result_.take_error(); \
+    std::move(tutti_result_).value();                           \
   })
 
-#define TUTTI_CHECK(condition, ...)                                                                \
-  do {                                                                                             \
-    if (!(condition)) [[unlikely]]                                                                 \
-      ::tutti::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));        \
+#define TUTTI_CHECK(condition, ...)                                                         \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
+      ::tutti::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
 #ifdef NDEBUG

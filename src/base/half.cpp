@@ -45,9 +45,9 @@ float mini_to_float(const MiniFloatFormat& f, uint8_t bits) {
     }
     if (mantissa == (1 << f.mantissa_bits) - 1) return nan;
   }
-  const float result = exponent == 0
-      ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits)
-      : std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)), exponent - f.bias - f.mantissa_bits);
+  const float result = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits)
+                                     : std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)),
+                                                  exponent - f.bias - f.mantissa_bits);
   return negative ? -result : result;
 }
 
@@ -81,8 +81,9 @@ uint8_t float_to_mini(const MiniFloatFormat& f, float value, bool saturate) {
   if (std::isinf(value)) return overflow_code(f, negative, saturate);
   int exponent = 0;
   const float magnitude = std::fabs(value);
-  std::frexp(magnitude, &exponent);                            // magnitude = m * 2^exponent, m in [0.5, 1)
-  const int unit = std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;  // the value of one last place, as a power of two
+  std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
+  const int unit =
+      std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;  // the value of one last place, as a power of two
   const double rounded = std::nearbyint(std::ldexp(static_cast<double>(magnitude), -unit));
   int code = static_cast<int>(rounded) + ((unit + f.mantissa_bits + f.bias - 1) << f.mantissa_bits);
   if (magnitude == 0) code = 0;

@@ -17,8 +17,11 @@ Result<std::unique_ptr<backend::Backend>> select_backend(std::string_view device
     if (kind == "auto" || kind == candidate->device().kind) return std::move(candidate);
   std::string here;
   for (const auto& candidate : backends) here += (here.empty() ? "" : ", ") + candidate->device().kind;
-  if (kind != "cuda" && kind != "cpu") return make_error(Code::kUsage, "--device: found '{}', expected auto, cpu or cuda[:N]", device);
-  return Error(Code::kDevice, fmt::format("--device {}: found no such device in this build, expected one of: {}", device, here), "tutti devices shows what is here");
+  if (kind != "cuda" && kind != "cpu")
+    return make_error(Code::kUsage, "--device: found '{}', expected auto, cpu or cuda[:N]", device);
+  return Error(Code::kDevice,
+               fmt::format("--device {}: found no such device in this build, expected one of: {}", device, here),
+               "tutti devices shows what is here");
 }
 
 }  // namespace tutti::builtin

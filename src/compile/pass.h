@@ -15,8 +15,8 @@ namespace tutti::compile {
 
 // What a pass may know beyond the graph.
 struct PassContext {
-  int64_t patch_limit = INT64_MAX;                 // how many patches this pass may still apply
-  const backend::Backend* backend = nullptr;       // null: no device is known yet
+  int64_t patch_limit = INT64_MAX;            // how many patches this pass may still apply
+  const backend::Backend* backend = nullptr;  // null: no device is known yet
 };
 
 struct PassStats {

@@ -53,7 +53,9 @@ Status dump(const ir::Graph& graph, const std::string& folder, size_t index, std
   const std::string path = fmt::format("{}/{:02}_{}.txt", folder, index, name);
   std::ofstream file(path);
   file << ir::print_graph(graph, {.inline_limit = 16, .origins = true});
-  if (!file.flush()) return make_error(Code::kIo, "--dump-ir: cannot write '{}'", path).with_hint("check that the folder can be written to and the disk is not full");
+  if (!file.flush())
+    return make_error(Code::kIo, "--dump-ir: cannot write '{}'", path)
+        .with_hint("check that the folder can be written to and the disk is not full");
   return {};
 }
 
@@ -81,14 +83,17 @@ Status optimize(ir::Graph& graph, const CompileOptions& options, CompileReport* 
   return run_passes(graph, pipeline(), options, report);
 }
 
-Status run_passes(ir::Graph& graph, std::span<const Pass> passes, const CompileOptions& options, CompileReport* report) {
+Status run_passes(ir::Graph& graph, std::span<const Pass> passes, const CompileOptions& options,
+                  CompileReport* report) {
   CompileReport own;
   CompileReport& filled = report ? *report : own;
   TUTTI_TRY(check_names(passes, options.disabled_passes));
   if (!options.dump_ir.empty()) TUTTI_TRY(dump(graph, options.dump_ir, 0, "input"));
   for (size_t i = 0; i < passes.size() && filled.patches < options.stop_after_patch; ++i) {
     const Pass& pass = passes[i];
-    if (std::find(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) != options.disabled_passes.end()) continue;
+    if (std::find(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) !=
+        options.disabled_passes.end())
+      continue;
     TUTTI_TRY(run_pass(pass, graph, options, filled).with_context(fmt::format("pass '{}'", pass.name)));
     if (!options.dump_ir.empty()) TUTTI_TRY(dump(graph, options.dump_ir, i + 1, pass.name));
   }

@@ -16,7 +16,8 @@ using ir::Datum;
 using ir::Tensor;
 
 bool sums_products(std::string_view op) {
-  constexpr std::array<std::string_view, 7> kOps{"Conv", "ConvTranspose", "FusedMatMul", "Gemm", "MatMul", "tutti.FusedConv", "tutti.Linear"};
+  constexpr std::array<std::string_view, 7> kOps{"Conv",   "ConvTranspose",   "FusedMatMul", "Gemm",
+                                                 "MatMul", "tutti.FusedConv", "tutti.Linear"};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
@@ -37,7 +38,8 @@ ir::Attrs absolute_attrs(const ir::Node& node) {
   }
   for (const std::string_view factor : {"alpha", "beta"})
     if (const auto value = ir::get_attr(attrs, factor); value && std::holds_alternative<float>(*value))
-      (void)ir::set_attr(attrs, factor, std::fabs(std::get<float>(*value)));  // the field was just read: it exists and is a float
+      (void)ir::set_attr(attrs, factor,
+                         std::fabs(std::get<float>(*value)));  // the field was just read: it exists and is a float
   return attrs;
 }
 
@@ -53,7 +55,8 @@ Result<std::optional<Tensor>> summed_magnitudes(const ir::Node& node, std::span<
 }
 
 bool within_rounding(const Tensor& actual, const Tensor& reference, const Tensor& magnitudes, double depth) {
-  if (actual.dims() != reference.dims() || actual.dtype() != reference.dtype() || magnitudes.size() != reference.size()) return false;
+  if (actual.dims() != reference.dims() || actual.dtype() != reference.dtype() || magnitudes.size() != reference.size())
+    return false;
   const double unit = 4 * std::sqrt(std::max(depth, 1.0)) * std::ldexp(1.0, -24);
   for (int64_t i = 0; i < actual.size(); ++i) {
     const double a = actual.get_double(i), r = reference.get_double(i);

@@ -22,7 +22,8 @@ bool channels_last(const ir::Node& node) {
   return node.op->name == "tutti.FusedConv" && node.attrs.as<ops::FusedConvAttrs>().layout == ops::ConvLayout::kNhwc;
 }
 
-// An operand that broadcasts against the output: sliced where it has the output's size along the axis (counted from the end), kept where it has 1.
+// An operand that broadcasts against the output: sliced where it has the output's size along the axis (counted from the
+// end), kept where it has 1.
 Datum slice_broadcast(const Datum& operand, const Tensor& output, int64_t axis, int64_t begin, int64_t end) {
   if (operand.empty()) return operand;
   const Tensor& t = operand.tensor();
@@ -37,7 +38,8 @@ void choose_slice(SampledNode& sample, int64_t size, int64_t wanted, uint64_t se
   sample.end = sample.begin + width;
 }
 
-std::optional<SampledNode> sample_rows(std::span<const Datum> inputs, const Tensor& output, int64_t count, uint64_t seed) {
+std::optional<SampledNode> sample_rows(std::span<const Datum> inputs, const Tensor& output, int64_t count,
+                                       uint64_t seed) {
   const Tensor& x = inputs[0].tensor();
   if (x.rank() < 2 || x.rank() != output.rank() || output.size() == 0) return std::nullopt;
   SampledNode sample;
@@ -51,7 +53,8 @@ std::optional<SampledNode> sample_rows(std::span<const Datum> inputs, const Tens
   return sample;
 }
 
-std::optional<SampledNode> sample_channels(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output, int64_t count, uint64_t seed) {
+std::optional<SampledNode> sample_channels(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output,
+                                           int64_t count, uint64_t seed) {
   if (group_of(node) != 1 || output.size() == 0 || output.rank() < 3) return std::nullopt;
   SampledNode sample;
   sample.axis = channels_last(node) ? output.rank() - 1 : 1;
@@ -59,7 +62,8 @@ std::optional<SampledNode> sample_channels(const ir::Node& node, std::span<const
   choose_slice(sample, channels, count / std::max<int64_t>(output.size() / channels, 1), seed);
   sample.inputs.assign(inputs.begin(), inputs.end());
   sample.inputs[1] = slice_axis(inputs[1].tensor(), 0, sample.begin, sample.end);
-  if (inputs.size() > 2 && !inputs[2].empty()) sample.inputs[2] = slice_axis(inputs[2].tensor(), 0, sample.begin, sample.end);
+  if (inputs.size() > 2 && !inputs[2].empty())
+    sample.inputs[2] = slice_axis(inputs[2].tensor(), 0, sample.begin, sample.end);
   if (inputs.size() > 3) sample.inputs[3] = slice_broadcast(inputs[3], output, sample.axis, sample.begin, sample.end);
   return sample;
 }
@@ -75,7 +79,8 @@ double estimate_flops(const ir::Node& node, std::span<const Datum> inputs, const
   return 0;
 }
 
-std::optional<SampledNode> sample_node(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output, int64_t count, uint64_t seed) {
+std::optional<SampledNode> sample_node(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output,
+                                       int64_t count, uint64_t seed) {
   if (is_matrix_product(node)) return sample_rows(inputs, output, count, seed);
   if (is_convolution(node)) return sample_channels(node, inputs, output, count, seed);
   return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 using ir::Datum;
 using ir::Node;
 
-constexpr double kHeavyFlops = 50e6;       // from here on a sample of the outputs is compared
+constexpr double kHeavyFlops = 50e6;  // from here on a sample of the outputs is compared
 constexpr int64_t kSampledOutputs = 4096;
 
 // Compares each step that it is shown with the reference kernel of its op.
@@ -29,22 +29,26 @@ class StepChecker {
     if (node.op->has(ir::kRandom) || node.op->has(ir::kControl)) return {};
     ++report_.steps_checked;
     if (is_heavy(event, node)) {
-      const auto sample = sample_node(node, event.inputs, event.outputs[0].tensor(), kSampledOutputs, static_cast<uint64_t>(report_.steps_checked));
+      const auto sample = sample_node(node, event.inputs, event.outputs[0].tensor(), kSampledOutputs,
+                                      static_cast<uint64_t>(report_.steps_checked));
       if (sample) return check_sample(event, node, *sample);
     }
     auto reference = TUTTI_TRY(evaluate(node, event.inputs));
     for (size_t i = 0; i < event.outputs.size(); ++i)
-      if (node.outputs[i] != ir::kNoValue) TUTTI_TRY(compare(event, {node, i, event.inputs, event.outputs[i], reference[i]}));
+      if (node.outputs[i] != ir::kNoValue)
+        TUTTI_TRY(compare(event, {node, i, event.inputs, event.outputs[i], reference[i]}));
     return {};
   }
 
  private:
   static bool is_heavy(const exec::StepEvent& event, const Node& node) {
-    return event.outputs.size() == 1 && event.outputs[0].is_tensor() && estimate_flops(node, event.inputs, event.outputs[0].tensor()) > kHeavyFlops;
+    return event.outputs.size() == 1 && event.outputs[0].is_tensor() &&
+           estimate_flops(node, event.inputs, event.outputs[0].tensor()) > kHeavyFlops;
   }
 
   static Result<std::vector<Datum>> evaluate(const Node& node, std::span<const Datum> inputs) {
-    return ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = static_cast<int>(node.outputs.size())});
+    return ops::evaluate(
+        {.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = static_cast<int>(node.outputs.size())});
   }
 
   Status check_sample(const exec::StepEvent& event, const Node& node, const SampledNode& sample) {
@@ -69,8 +73,10 @@ class StepChecker {
     note(event, node, found);
     if (found.pass || TUTTI_TRY(differs_by_rounding(pair))) return {};
     return Error(Code::kVerification,
-                 fmt::format("node '{}' ({}, kernel {}) output {}: {}", node.name, node.op->name, event.kernel, pair.output, found.text),
-                 "the engine was not saved; --disable-pass NAME or --stop-after-patch N narrows it down, --verify off skips the check");
+                 fmt::format("node '{}' ({}, kernel {}) output {}: {}", node.name, node.op->name, event.kernel,
+                             pair.output, found.text),
+                 "the engine was not saved; --disable-pass NAME or --stop-after-patch N narrows it down, --verify off "
+                 "skips the check");
   }
 
   // Large terms that cancel leave a small result with the large terms' rounding.
@@ -79,13 +85,15 @@ class StepChecker {
     const auto magnitudes = TUTTI_TRY(summed_magnitudes(pair.node, pair.inputs));
     if (!magnitudes) return false;
     const ir::Tensor& reference = pair.reference.tensor();
-    const double depth = estimate_flops(pair.node, pair.inputs, reference) / 2 / static_cast<double>(std::max<int64_t>(reference.size(), 1));
+    const double depth = estimate_flops(pair.node, pair.inputs, reference) / 2 /
+                         static_cast<double>(std::max<int64_t>(reference.size(), 1));
     return within_rounding(pair.actual.tensor(), reference, *magnitudes, depth);
   }
 
   void note(const exec::StepEvent& event, const Node& node, const ops::Comparison& found) {
     if (report_.worst && report_.worst->max_absolute_error >= found.max_absolute_error) return;
-    report_.worst = WorstStep{node.name, std::string(node.op->name), std::string(event.kernel), found.max_relative_error, found.max_absolute_error};
+    report_.worst = WorstStep{node.name, std::string(node.op->name), std::string(event.kernel),
+                              found.max_relative_error, found.max_absolute_error};
   }
 
   VerifyReport& report_;
@@ -99,7 +107,9 @@ struct Trial {
 std::vector<Trial> trials_of(VerifyLevel level) {
   using ir::ShapePoint;
   using ops::SampleKind;
-  std::vector<Trial> trials{{ShapePoint::kMin, SampleKind::kRandom}, {ShapePoint::kMin, SampleKind::kEdge}, {ShapePoint::kTypical, SampleKind::kRandom}};
+  std::vector<Trial> trials{{ShapePoint::kMin, SampleKind::kRandom},
+                            {ShapePoint::kMin, SampleKind::kEdge},
+                            {ShapePoint::kTypical, SampleKind::kRandom}};
   if (level == VerifyLevel::kFull) {
     trials.push_back({ShapePoint::kTypical, SampleKind::kEdge});
     trials.push_back({ShapePoint::kMax, SampleKind::kRandom});
@@ -114,17 +124,22 @@ Status compare_whole(const VerifyRequest& request, std::span<const Datum> inputs
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = request.original->outputs()[i].name;
     // Differences add up over a whole graph: the approximate bound, ten times over.
-    ops::Bounds limits = ops::bounds(ir::Tolerance::kApproximate, outputs[i].is_tensor() ? outputs[i].tensor().dtype() : ir::DType::kFloat32);
+    ops::Bounds limits = ops::bounds(ir::Tolerance::kApproximate,
+                                     outputs[i].is_tensor() ? outputs[i].tensor().dtype() : ir::DType::kFloat32);
     limits.absolute *= 10;
     limits.relative *= 10;
     if (!outputs[i].is_tensor() || !reference[i].is_tensor()) continue;
     const ops::Comparison found = ops::compare_tensors(outputs[i].tensor(), reference[i].tensor(), limits);
-    if (!found.pass) return Error(Code::kVerification, fmt::format("output '{}' of the whole graph: {}", name, found.text), "each step agreed with its reference: a pass changed the meaning; --disable-pass NAME narrows it down");
+    if (!found.pass)
+      return Error(
+          Code::kVerification, fmt::format("output '{}' of the whole graph: {}", name, found.text),
+          "each step agreed with its reference: a pass changed the meaning; --disable-pass NAME narrows it down");
   }
   return {};
 }
 
-Status run_once(const VerifyRequest& request, const VerifyOptions& options, std::span<const Datum> inputs, VerifyReport& report) {
+Status run_once(const VerifyRequest& request, const VerifyOptions& options, std::span<const Datum> inputs,
+                VerifyReport& report) {
   exec::MemoryBudget budget;
   exec::RunState state(request.threads, budget);
   state.seed = options.seed;
@@ -143,9 +158,10 @@ struct Done {
   std::optional<Error> refusal;  // why the last made-up shapes did not run
 };
 
-// Sizes that are made up may not suit the model: then the interpreter refuses them too, and other sizes are tried. What only the plan
-// refuses is an error.
-Status run_trial(const VerifyRequest& request, const VerifyOptions& options, const Trial& trial, Done& done, VerifyReport& report) {
+// Sizes that are made up may not suit the model: then the interpreter refuses them too, and other sizes are tried. What
+// only the plan refuses is an error.
+Status run_trial(const VerifyRequest& request, const VerifyOptions& options, const Trial& trial, Done& done,
+                 VerifyReport& report) {
   const ir::Graph& graph = request.executor.graph();
   Shapes previous;
   for (int attempt = 0; attempt < ir::kShapeAttempts; ++attempt) {
@@ -153,7 +169,8 @@ Status run_trial(const VerifyRequest& request, const VerifyOptions& options, con
     if (attempt > 0 && shapes == previous) return {};  // nothing is open
     const std::pair key{shapes, trial.kind};
     if (std::find(done.trials.begin(), done.trials.end(), key) != done.trials.end()) return {};
-    auto inputs = TUTTI_TRY(ops::sample_inputs(graph, shapes, trial.kind, options.seed + done.trials.size() + static_cast<size_t>(attempt) * 16 + 1));
+    auto inputs = TUTTI_TRY(ops::sample_inputs(
+        graph, shapes, trial.kind, options.seed + done.trials.size() + static_cast<size_t>(attempt) * 16 + 1));
     Status status = run_once(request, options, inputs, report);
     if (status.ok()) {
       done.trials.push_back(key);
@@ -184,9 +201,12 @@ Result<VerifyReport> verify_plan(const VerifyRequest& request, const VerifyOptio
   if (options.level == VerifyLevel::kOff) return report;
   const auto start = std::chrono::steady_clock::now();
   Done done;
-  for (const Trial& trial : trials_of(options.level)) TUTTI_TRY(run_trial(request, options, trial, done, report).with_context("verification"));
+  for (const Trial& trial : trials_of(options.level))
+    TUTTI_TRY(run_trial(request, options, trial, done, report).with_context("verification"));
   if (report.runs == 0 && done.refusal)
-    return Error(Code::kVerification, fmt::format("verification: the model ran at none of the shapes that were tried; at the last ones {}", done.refusal->text()),
+    return Error(Code::kVerification,
+                 fmt::format("verification: the model ran at none of the shapes that were tried; at the last ones {}",
+                             done.refusal->text()),
                  "say at which shapes it runs with --shapes NAME=...; --verify off saves the engine unchecked");
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -36,7 +36,7 @@ struct WorstStep {
 
 struct VerifyReport {
   VerifyLevel level = VerifyLevel::kOff;
-  int64_t runs = 0;           // whole runs of the plan
+  int64_t runs = 0;  // whole runs of the plan
   int64_t steps_checked = 0;
   int64_t sampled_steps = 0;  // heavy steps of which a sample of the outputs was compared
   double seconds = 0;
@@ -44,14 +44,15 @@ struct VerifyReport {
 };
 
 struct VerifyRequest {
-  exec::GraphExecutor& executor;          // of the plan
-  const ir::Graph* original = nullptr;    // the graph before any pass; needed by kFull, which compares whole outputs with it
+  exec::GraphExecutor& executor;  // of the plan
+  const ir::Graph* original =
+      nullptr;  // the graph before any pass; needed by kFull, which compares whole outputs with it
   ThreadPool& threads;
 };
 
-// Runs the plan on made-up inputs: random and edge values at the smallest shape, random ones at the usual shape (and, with kFull, edge
-// values there and both at the largest). A Verification error names the first step that diverges: node, op, kernel, element, both
-// values, and the allowed difference.
+// Runs the plan on made-up inputs: random and edge values at the smallest shape, random ones at the usual shape (and,
+// with kFull, edge values there and both at the largest). A Verification error names the first step that diverges:
+// node, op, kernel, element, both values, and the allowed difference.
 Result<VerifyReport> verify_plan(const VerifyRequest& request, const VerifyOptions& options);
 
 }  // namespace tutti::compile

@@ -13,7 +13,9 @@ class Writer final : public ir::FieldVisitor {
   void field(std::string_view name, float& value) override { floats(name, AttributeKind::kFloat, {value}); }
   void field(std::string_view name, bool& value) override { ints(name, AttributeKind::kBool, {value ? 1 : 0}); }
   void field(std::string_view name, std::string& value) override { strings(name, AttributeKind::kString, {value}); }
-  void field(std::string_view name, ir::DType& value) override { ints(name, AttributeKind::kDType, {static_cast<int64_t>(value)}); }
+  void field(std::string_view name, ir::DType& value) override {
+    ints(name, AttributeKind::kDType, {static_cast<int64_t>(value)});
+  }
   void field(std::string_view name, std::optional<int64_t>& value) override {
     ints(name, AttributeKind::kOptionalInt, value ? std::vector<int64_t>{*value} : std::vector<int64_t>{});
   }
@@ -22,7 +24,9 @@ class Writer final : public ir::FieldVisitor {
   }
   void field(std::string_view name, std::vector<int64_t>& value) override { ints(name, AttributeKind::kInts, value); }
   void field(std::string_view name, std::vector<float>& value) override { floats(name, AttributeKind::kFloats, value); }
-  void field(std::string_view name, std::vector<std::string>& value) override { strings(name, AttributeKind::kStrings, value); }
+  void field(std::string_view name, std::vector<std::string>& value) override {
+    strings(name, AttributeKind::kStrings, value);
+  }
   void choice(std::string_view name, int& value, std::span<const std::string_view> names) override {
     strings(name, AttributeKind::kChoice, {std::string(names[static_cast<size_t>(value)])});
   }
@@ -40,7 +44,8 @@ class Writer final : public ir::FieldVisitor {
   }
   void strings(std::string_view name, AttributeKind kind, const std::vector<std::string>& values) {
     const auto text = builder_.CreateString(name.data(), name.size());
-    out.push_back(fb::CreateAttribute(builder_, text, static_cast<uint8_t>(kind), 0, 0, builder_.CreateVectorOfStrings(values)));
+    out.push_back(
+        fb::CreateAttribute(builder_, text, static_cast<uint8_t>(kind), 0, 0, builder_.CreateVectorOfStrings(values)));
   }
 
   flatbuffers::FlatBufferBuilder& builder_;
@@ -81,10 +86,12 @@ class Reader final : public ir::FieldVisitor {
     if (found) value = found->floats()->size() > 0 ? std::optional(found->floats()->Get(0)) : std::nullopt;
   }
   void field(std::string_view name, std::vector<int64_t>& value) override {
-    if (const auto* found = find(name, AttributeKind::kInts, 0)) value.assign(found->ints()->begin(), found->ints()->end());
+    if (const auto* found = find(name, AttributeKind::kInts, 0))
+      value.assign(found->ints()->begin(), found->ints()->end());
   }
   void field(std::string_view name, std::vector<float>& value) override {
-    if (const auto* found = find(name, AttributeKind::kFloats, 0)) value.assign(found->floats()->begin(), found->floats()->end());
+    if (const auto* found = find(name, AttributeKind::kFloats, 0))
+      value.assign(found->floats()->begin(), found->floats()->end());
   }
   void field(std::string_view name, std::vector<std::string>& value) override {
     const auto* found = find(name, AttributeKind::kStrings, 0);
@@ -114,7 +121,9 @@ class Reader final : public ir::FieldVisitor {
     for (const fb::Attribute* attribute : *stored_) {
       if (attribute->name()->string_view() != name) continue;
       ++used_;
-      if (attribute->kind() == static_cast<uint8_t>(kind) && element_count(*attribute, kind) >= static_cast<int64_t>(count)) return attribute;
+      if (attribute->kind() == static_cast<uint8_t>(kind) &&
+          element_count(*attribute, kind) >= static_cast<int64_t>(count))
+        return attribute;
       fail(name, fmt::format("found kind {}, expected {}", attribute->kind(), static_cast<int>(kind)));
       return nullptr;
     }
@@ -143,7 +152,8 @@ class Reader final : public ir::FieldVisitor {
 
 }  // namespace
 
-std::vector<flatbuffers::Offset<fb::Attribute>> write_attributes(flatbuffers::FlatBufferBuilder& builder, const ir::Attrs& attrs) {
+std::vector<flatbuffers::Offset<fb::Attribute>> write_attributes(flatbuffers::FlatBufferBuilder& builder,
+                                                                 const ir::Attrs& attrs) {
   Writer writer(builder);
   attrs.visit(writer);
   return std::move(writer.out);
@@ -160,7 +170,8 @@ Result<ir::Attrs> read_attributes(const ir::OpDef& op, const Stored* stored) {
   attrs.visit(reader);
   TUTTI_TRY(std::move(reader.status));
   if (reader.used() != count)
-    return make_error(Code::kCorrupt, "operator {}: found {} attributes, expected {} of them", op.name, count, reader.used());
+    return make_error(Code::kCorrupt, "operator {}: found {} attributes, expected {} of them", op.name, count,
+                      reader.used());
   return attrs;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 template <class... Args>
 Error corrupt(fmt::format_string<Args...> format, Args&&... args) {
-  return Error(Code::kCorrupt, fmt::format(format, std::forward<Args>(args)...), "build the engine again from its model");
+  return Error(Code::kCorrupt, fmt::format(format, std::forward<Args>(args)...),
+               "build the engine again from its model");
 }
 
 std::string text_of(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
@@ -20,7 +21,8 @@ size_t size_of(const Vector* vector) {
 }
 
 Result<ir::DType> read_dtype(uint8_t number) {
-  if (number == 0 || number >= ir::kDTypeCount) return corrupt("element type: found {}, expected 1 to {}", number, ir::kDTypeCount - 1);
+  if (number == 0 || number >= ir::kDTypeCount)
+    return corrupt("element type: found {}, expected 1 to {}", number, ir::kDTypeCount - 1);
   return static_cast<ir::DType>(number);
 }
 
@@ -31,10 +33,12 @@ class GraphReader {
   Result<ir::Graph> run() && {
     graph_.name = text_of(stored_.name());
     TUTTI_TRY(read_symbols());
-    for (size_t i = 0; i < size_of(stored_.inputs()); ++i) TUTTI_TRY(read_input(*stored_.inputs()->Get(static_cast<uint32_t>(i))));
+    for (size_t i = 0; i < size_of(stored_.inputs()); ++i)
+      TUTTI_TRY(read_input(*stored_.inputs()->Get(static_cast<uint32_t>(i))));
     for (size_t i = 0; i < size_of(stored_.constants()); ++i) {
       const fb::Constant& constant = *stored_.constants()->Get(static_cast<uint32_t>(i));
-      ir::Tensor tensor = TUTTI_TRY(read_constant(constant).with_context(fmt::format("constant '{}'", constant.name()->str())));
+      ir::Tensor tensor =
+          TUTTI_TRY(read_constant(constant).with_context(fmt::format("constant '{}'", constant.name()->str())));
       ids_.push_back(graph_.add_constant(constant.name()->str(), std::move(tensor)));
     }
     for (size_t i = 0; i < size_of(stored_.nodes()); ++i) {
@@ -62,7 +66,8 @@ class GraphReader {
   Status read_symbols() {
     for (size_t i = 0; i < size_of(stored_.symbols()); ++i) {
       const fb::SymbolRange& symbol = *stored_.symbols()->Get(static_cast<uint32_t>(i));
-      if (symbol.min() > symbol.max()) return corrupt("symbol '{}': found the range {} to {}", symbol.name()->str(), symbol.min(), symbol.max());
+      if (symbol.min() > symbol.max())
+        return corrupt("symbol '{}': found the range {} to {}", symbol.name()->str(), symbol.min(), symbol.max());
       graph_.symbols()[symbol.name()->str()] = {symbol.min(), symbol.max()};
     }
     return {};
@@ -74,13 +79,15 @@ class GraphReader {
     type.kind = stored.sequence() ? ir::ValueType::Kind::kSequence : ir::ValueType::Kind::kTensor;
     type.is_optional = stored.optional();
     // A body's input that is never given has no type.
-    if (stored.dtype() != 0) type.dtype = TUTTI_TRY(read_dtype(stored.dtype()).with_context(fmt::format("input '{}'", input.name()->str())));
+    if (stored.dtype() != 0)
+      type.dtype = TUTTI_TRY(read_dtype(stored.dtype()).with_context(fmt::format("input '{}'", input.name()->str())));
     if (stored.ranked()) {
       type.shape.emplace();
       for (size_t i = 0; i < size_of(stored.dims()); ++i) {
         const std::string text = stored.dims()->Get(static_cast<uint32_t>(i))->str();
         auto dim = ir::Dim::parse(text);
-        if (!dim.ok() || (dim->constant() && *dim->constant() < 0)) return corrupt("input '{}': found the dimension '{}'", input.name()->str(), text);
+        if (!dim.ok() || (dim->constant() && *dim->constant() < 0))
+          return corrupt("input '{}': found the dimension '{}'", input.name()->str(), text);
         type.shape->push_back(std::move(dim).value());
       }
     }
@@ -95,12 +102,14 @@ class GraphReader {
     for (const int64_t dim : dims)
       if (dim < 0) return corrupt("found dims {}, expected none below 0", ir::dims_text(dims));
     const auto counted = ir::checked_element_count(dims);
-    if (!counted.ok() || *counted > (int64_t{1} << 48)) return corrupt("found dims {}, which are too large", ir::dims_text(dims));
+    if (!counted.ok() || *counted > (int64_t{1} << 48))
+      return corrupt("found dims {}, which are too large", ir::dims_text(dims));
     const int64_t count = *counted;
     if (dtype == ir::DType::kString) return read_strings(constant, std::move(dims), count);
     const uint64_t bytes = (static_cast<uint64_t>(count) * static_cast<uint64_t>(ir::dtype_bits(dtype)) + 7) / 8;
     if (constant.in_weights()) return read_weights(constant, dtype, std::move(dims), bytes);
-    if (size_of(constant.data()) != bytes) return corrupt("found {} bytes, expected {}", size_of(constant.data()), bytes);
+    if (size_of(constant.data()) != bytes)
+      return corrupt("found {} bytes, expected {}", size_of(constant.data()), bytes);
     ir::Tensor out = ir::Tensor::allocate(dtype, std::move(dims));
     if (bytes > 0) std::memcpy(out.mutable_raw(), constant.data()->data(), bytes);
     return out;
@@ -116,8 +125,10 @@ class GraphReader {
 
   Result<ir::Tensor> read_weights(const fb::Constant& constant, ir::DType dtype, ir::Dims dims, uint64_t bytes) const {
     const uint64_t offset = constant.offset(), available = weights_.bytes.size();
-    if (constant.size_bytes() != bytes || offset > available || bytes > available - offset || offset % kTensorAlignment != 0)
-      return corrupt("found {} bytes at {} of the weights, expected {} aligned bytes inside {}", constant.size_bytes(), offset, bytes, available);
+    if (constant.size_bytes() != bytes || offset > available || bytes > available - offset ||
+        offset % kTensorAlignment != 0)
+      return corrupt("found {} bytes at {} of the weights, expected {} aligned bytes inside {}", constant.size_bytes(),
+                     offset, bytes, available);
     return ir::Tensor::mapped_view(dtype, std::move(dims), weights_.bytes.data() + offset, weights_.file);
   }
 
@@ -125,21 +136,27 @@ class GraphReader {
     ir::NodeSpec spec;
     spec.op = ops::find_op(stored.op()->string_view());
     if (!spec.op)
-      return Error(Code::kVersion, fmt::format("found the operator '{}', which this version of Tutti does not have", stored.op()->str()),
-                   "build the engine again from its model");
+      return Error(
+          Code::kVersion,
+          fmt::format("found the operator '{}', which this version of Tutti does not have", stored.op()->str()),
+          "build the engine again from its model");
     spec.attrs = TUTTI_TRY(read_attributes(*spec.op, stored.attributes()));
     spec.name = text_of(stored.name());
     for (size_t i = 0; i < size_of(stored.inputs()); ++i) {
       const int32_t number = stored.inputs()->Get(static_cast<uint32_t>(i));
       spec.inputs.push_back(number == -1 ? ir::kNoValue : TUTTI_TRY(value_of(number)));
     }
-    for (size_t i = 0; i < size_of(stored.outputs()); ++i) spec.output_names.push_back(stored.outputs()->Get(static_cast<uint32_t>(i))->str());
-    for (size_t i = 0; i < size_of(stored.origins()); ++i) spec.origins.push_back(stored.origins()->Get(static_cast<uint32_t>(i))->str());
+    for (size_t i = 0; i < size_of(stored.outputs()); ++i)
+      spec.output_names.push_back(stored.outputs()->Get(static_cast<uint32_t>(i))->str());
+    for (size_t i = 0; i < size_of(stored.origins()); ++i)
+      spec.origins.push_back(stored.origins()->Get(static_cast<uint32_t>(i))->str());
     if (size_of(stored.bodies()) != static_cast<size_t>(spec.op->body_count))
       return corrupt("found {} bodies, expected {}", size_of(stored.bodies()), spec.op->body_count);
     for (size_t i = 0; i < size_of(stored.bodies()); ++i)
-      spec.bodies.push_back(std::make_unique<ir::Graph>(
-          TUTTI_TRY(GraphReader(*stored.bodies()->Get(static_cast<uint32_t>(i)), weights_).run().with_context(fmt::format("body {}", i)))));
+      spec.bodies.push_back(
+          std::make_unique<ir::Graph>(TUTTI_TRY(GraphReader(*stored.bodies()->Get(static_cast<uint32_t>(i)), weights_)
+                                                    .run()
+                                                    .with_context(fmt::format("body {}", i)))));
     const ir::NodeId id = graph_.add_node(std::move(spec));
     for (const ir::ValueId out : graph_.node(id).outputs)
       if (out != ir::kNoValue) ids_.push_back(out);
@@ -154,6 +171,8 @@ class GraphReader {
 
 }  // namespace
 
-Result<ir::Graph> read_graph(const fb::Graph& stored, const WeightsView& weights) { return GraphReader(stored, weights).run(); }
+Result<ir::Graph> read_graph(const fb::Graph& stored, const WeightsView& weights) {
+  return GraphReader(stored, weights).run();
+}
 
 }  // namespace tutti::engine

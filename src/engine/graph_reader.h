@@ -16,7 +16,8 @@ struct WeightsView {
   std::shared_ptr<const MappedFile> file;
 };
 
-// `stored` has passed the FlatBuffers verifier. Checks every id, type, size and offset; types of nodes are not inferred yet.
+// `stored` has passed the FlatBuffers verifier. Checks every id, type, size and offset; types of nodes are not inferred
+// yet.
 Result<ir::Graph> read_graph(const fb::Graph& stored, const WeightsView& weights);
 
 }  // namespace tutti::engine

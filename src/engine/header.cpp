@@ -46,17 +46,23 @@ std::string read_writer(std::span<const std::byte> file) {
 Status check_version(const Header& header) {
   if (header.version == kFormatVersion) return {};
   if (header.version > kFormatVersion)
-    return make_error(Code::kVersion, "engine format: found version {} (written by Tutti {}), expected {}, the newest that this one reads",
-                      header.version, header.writer, kFormatVersion)
+    return make_error(
+               Code::kVersion,
+               "engine format: found version {} (written by Tutti {}), expected {}, the newest that this one reads",
+               header.version, header.writer, kFormatVersion)
         .with_hint("update Tutti, or build the engine again from its model with this one");
-  return make_error(Code::kVersion, "engine format: found version {} (written by Tutti {}), expected {}", header.version, header.writer, kFormatVersion)
+  return make_error(Code::kVersion, "engine format: found version {} (written by Tutti {}), expected {}",
+                    header.version, header.writer, kFormatVersion)
       .with_hint("build the engine again from its model");
 }
 
 Status check_section(std::string_view name, uint64_t offset, uint64_t bytes, const Header& header, uint64_t alignment) {
-  if (offset >= kHeaderBytes && offset <= header.file_bytes && bytes <= header.file_bytes - offset && offset % alignment == 0) return {};
-  return make_error(Code::kCorrupt, "engine file: found the {} section at {} with {} bytes, expected it aligned to {} inside {} bytes", name,
-                    offset, bytes, alignment, header.file_bytes);
+  if (offset >= kHeaderBytes && offset <= header.file_bytes && bytes <= header.file_bytes - offset &&
+      offset % alignment == 0)
+    return {};
+  return make_error(Code::kCorrupt,
+                    "engine file: found the {} section at {} with {} bytes, expected it aligned to {} inside {} bytes",
+                    name, offset, bytes, alignment, header.file_bytes);
 }
 
 }  // namespace
@@ -67,7 +73,8 @@ std::array<std::byte, kHeaderBytes> encode_header(const Header& header) {
   put(out, kVersionAt, header.version);
   put(out, kHeaderBytesAt, static_cast<uint32_t>(kHeaderBytes));
   std::memcpy(out.data() + kWriterAt, header.writer.data(), std::min(header.writer.size(), kWriterBytes - 1));
-  const uint64_t numbers[] = {header.file_bytes, header.manifest_offset, header.manifest_bytes, header.weights_offset, header.weights_bytes};
+  const uint64_t numbers[] = {header.file_bytes, header.manifest_offset, header.manifest_bytes, header.weights_offset,
+                              header.weights_bytes};
   std::memcpy(out.data() + kNumbersAt, numbers, sizeof numbers);
   std::memcpy(out.data() + kDigestAt, header.digest.bytes.data(), header.digest.bytes.size());
   return out;

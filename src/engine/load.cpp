@@ -13,10 +13,12 @@
 namespace tutti::engine {
 namespace {
 
-constexpr uint32_t kMaxDepth = 256;             // of nested tables: some hundred nested bodies
+constexpr uint32_t kMaxDepth = 256;  // of nested tables: some hundred nested bodies
 constexpr uint32_t kMaxTables = 1 << 26;
 
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message), "copy the file again, or build the engine again from its model"}; }
+Error corrupt(std::string message) {
+  return {Code::kCorrupt, std::move(message), "copy the file again, or build the engine again from its model"};
+}
 
 std::map<std::string, std::string> read_entries(const flatbuffers::Vector<flatbuffers::Offset<fb::Entry>>* entries) {
   std::map<std::string, std::string> out;
@@ -29,7 +31,8 @@ Result<const fb::Manifest*> check_manifest(std::span<const std::byte> file, cons
   const auto manifest = file.subspan(header.manifest_offset, header.manifest_bytes);
   if (!(digest_of(file.first(kHeaderBytes), manifest) == header.digest))
     return corrupt("engine file: the manifest section is corrupt: found other bytes than its SHA-256 says");
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(manifest.data()), manifest.size(), kMaxDepth, kMaxTables);
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(manifest.data()), manifest.size(), kMaxDepth,
+                                 kMaxTables);
   if (!fb::VerifyManifestBuffer(verifier)) return corrupt("engine file: the manifest section is malformed");
   return fb::GetManifest(manifest.data());
 }
@@ -37,19 +40,22 @@ Result<const fb::Manifest*> check_manifest(std::span<const std::byte> file, cons
 Status check_blocks(const fb::Manifest& manifest, std::span<const std::byte> weights) {
   const uint64_t blocks = (weights.size() + kBlockBytes - 1) / kBlockBytes;
   const uint64_t stored = manifest.block_hashes() ? manifest.block_hashes()->size() : 0;
-  if (stored != blocks) return corrupt(fmt::format("engine file: found {} hashes of weight blocks, expected {}", stored, blocks));
+  if (stored != blocks)
+    return corrupt(fmt::format("engine file: found {} hashes of weight blocks, expected {}", stored, blocks));
   if (!manifest.weights_sha256() || manifest.weights_sha256()->size() != sizeof(Sha256Digest::bytes))
     return corrupt("engine file: found no SHA-256 of the weights");
   return {};
 }
 
-Status verify_weights(const fb::Manifest& manifest, std::span<const std::byte> weights, const MappedFile& file, uint64_t offset) {
+Status verify_weights(const fb::Manifest& manifest, std::span<const std::byte> weights, const MappedFile& file,
+                      uint64_t offset) {
   Sha256 sha;
   for (uint64_t at = 0, block = 0; at < weights.size(); at += kBlockBytes, ++block) {
     const auto bytes = weights.subspan(at, std::min<uint64_t>(kBlockBytes, weights.size() - at));
     const fb::Hash& expected = *manifest.block_hashes()->Get(static_cast<uint32_t>(block));
     if (hash128(bytes) != Hash128{expected.high(), expected.low()})
-      return corrupt(fmt::format("engine file: the weights section is corrupt between bytes {} and {}", at, at + bytes.size()));
+      return corrupt(
+          fmt::format("engine file: the weights section is corrupt between bytes {} and {}", at, at + bytes.size()));
     sha.update(bytes);
     file.drop_pages(offset + at, bytes.size());
   }
@@ -83,7 +89,8 @@ Status check_graph(ir::Graph& graph) {
 void count_weights(const ir::Graph& graph, std::unordered_set<const void*>& seen, uint64_t& total) {
   for (ir::ValueId id = 0; id < graph.value_capacity(); ++id) {
     const ir::Value& value = graph.value(id);
-    if (value.alive && value.is_constant() && seen.insert(value.constant.raw()).second) total += value.constant.size_bytes();
+    if (value.alive && value.is_constant() && seen.insert(value.constant.raw()).second)
+      total += value.constant.size_bytes();
   }
   for (const ir::NodeId id : graph.order())
     for (const auto& body : graph.node(id).bodies) count_weights(*body, seen, total);

@@ -10,18 +10,25 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-Offset<flatbuffers::String> text(FlatBufferBuilder& builder, std::string_view value) { return builder.CreateString(value.data(), value.size()); }
+Offset<flatbuffers::String> text(FlatBufferBuilder& builder, std::string_view value) {
+  return builder.CreateString(value.data(), value.size());
+}
 
-Offset<flatbuffers::Vector<Offset<fb::Entry>>> write_entries(FlatBufferBuilder& builder, const std::map<std::string, std::string>& entries) {
+Offset<flatbuffers::Vector<Offset<fb::Entry>>> write_entries(FlatBufferBuilder& builder,
+                                                             const std::map<std::string, std::string>& entries) {
   std::vector<Offset<fb::Entry>> out;
-  for (const auto& [key, value] : entries) out.push_back(fb::CreateEntry(builder, text(builder, key), text(builder, value)));
+  for (const auto& [key, value] : entries)
+    out.push_back(fb::CreateEntry(builder, text(builder, key), text(builder, value)));
   return builder.CreateVector(out);
 }
 
 class GraphWriter {
  public:
   GraphWriter(FlatBufferBuilder& builder, WeightsWriter& weights, const ir::Graph& graph)
-      : builder_(builder), weights_(weights), graph_(graph), ids_(static_cast<size_t>(graph.value_capacity()), ir::kNoValue) {}
+      : builder_(builder),
+        weights_(weights),
+        graph_(graph),
+        ids_(static_cast<size_t>(graph.value_capacity()), ir::kNoValue) {}
 
   Offset<fb::Graph> write() {
     const auto inputs = write_inputs();
@@ -44,8 +51,8 @@ class GraphWriter {
         dim.collect_symbols(used_symbols_);
       }
     const auto texts = builder_.CreateVectorOfStrings(dims);
-    return fb::CreateType(builder_, type.kind == ir::ValueType::Kind::kSequence, type.is_optional, static_cast<uint8_t>(type.dtype),
-                          type.shape.has_value(), texts);
+    return fb::CreateType(builder_, type.kind == ir::ValueType::Kind::kSequence, type.is_optional,
+                          static_cast<uint8_t>(type.dtype), type.shape.has_value(), texts);
   }
 
   Offset<flatbuffers::Vector<Offset<fb::Input>>> write_inputs() {
@@ -101,8 +108,10 @@ class GraphWriter {
     for (const ir::ValueId value : node.outputs) {
       if (value != ir::kNoValue) number(value);
       // A name marks an output as wanted.
-      if (value == ir::kNoValue) outputs.emplace_back();
-      else outputs.push_back(graph_.value(value).name.empty() ? "_" : graph_.value(value).name);
+      if (value == ir::kNoValue)
+        outputs.emplace_back();
+      else
+        outputs.push_back(graph_.value(value).name.empty() ? "_" : graph_.value(value).name);
     }
     std::vector<Offset<fb::Graph>> bodies;
     for (const auto& body : node.bodies) bodies.push_back(GraphWriter(builder_, weights_, *body).write());
@@ -143,13 +152,16 @@ class GraphWriter {
   std::vector<std::string> used_symbols_;
 };
 
-Offset<flatbuffers::Vector<Offset<fb::TunedSection>>> write_tuned(FlatBufferBuilder& builder, std::vector<TunedSection> sections) {
-  std::stable_sort(sections.begin(), sections.end(), [](const TunedSection& a, const TunedSection& b) { return a.device < b.device; });
+Offset<flatbuffers::Vector<Offset<fb::TunedSection>>> write_tuned(FlatBufferBuilder& builder,
+                                                                  std::vector<TunedSection> sections) {
+  std::stable_sort(sections.begin(), sections.end(),
+                   [](const TunedSection& a, const TunedSection& b) { return a.device < b.device; });
   std::vector<Offset<fb::TunedSection>> out;
   for (const TunedSection& section : sections) {
     const auto device = text(builder, section.device);
     const auto kernels = write_entries(builder, section.kernels);
-    const auto payload = builder.CreateVector(reinterpret_cast<const uint8_t*>(section.payload.data()), section.payload.size());
+    const auto payload =
+        builder.CreateVector(reinterpret_cast<const uint8_t*>(section.payload.data()), section.payload.size());
     out.push_back(fb::CreateTunedSection(builder, device, kernels, payload));
   }
   return builder.CreateVector(out);

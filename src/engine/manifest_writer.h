@@ -8,8 +8,8 @@
 
 namespace tutti::engine {
 
-// Adds every constant to `weights`; a second call with the same writer gives the same places. The result's size does not depend on `hashes`'
-// values, only on the number of blocks.
+// Adds every constant to `weights`; a second call with the same writer gives the same places. The result's size does
+// not depend on `hashes`' values, only on the number of blocks.
 std::string write_manifest(const Plan& plan, WeightsWriter& weights, const WeightHashes& hashes);
 
 }  // namespace tutti::engine

@@ -1,4 +1,5 @@
-// Plan: a compiled model in its portable form. What depends on a device or on concrete shapes is made from it when it runs (src/exec).
+// Plan: a compiled model in its portable form. What depends on a device or on concrete shapes is made from it when it
+// runs (src/exec).
 #pragma once
 
 #include <map>
@@ -22,8 +23,8 @@ struct TunedSection {
   friend bool operator==(const TunedSection&, const TunedSection&) = default;
 };
 
-// Immutable once shared. The graph is typed, verified and free of dead nodes; its constants may be views into a mapped engine file, which
-// they keep alive.
+// Immutable once shared. The graph is typed, verified and free of dead nodes; its constants may be views into a mapped
+// engine file, which they keep alive.
 struct Plan {
   ir::Graph graph;
   KernelChoices kernels;

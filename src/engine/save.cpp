@@ -6,11 +6,14 @@
 namespace tutti::engine {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 }  // namespace
 
-// The manifest holds hashes of weights that are only known once these have passed by: it is written with zeros first, then over.
+// The manifest holds hashes of weights that are only known once these have passed by: it is written with zeros first,
+// then over.
 Status save_engine(const Plan& plan, const std::string& path, const SaveOptions& options) {
   WeightsWriter weights;
   (void)write_manifest(plan, weights, {});  // finds the size of the weights section
@@ -21,7 +24,8 @@ Status save_engine(const Plan& plan, const std::string& path, const SaveOptions&
   Header header{.version = kFormatVersion, .writer = options.writer};
   header.manifest_offset = kHeaderBytes;
   header.manifest_bytes = manifest.size();
-  header.weights_offset = (kHeaderBytes + manifest.size() + kWeightsSectionAlignment - 1) / kWeightsSectionAlignment * kWeightsSectionAlignment;
+  header.weights_offset = (kHeaderBytes + manifest.size() + kWeightsSectionAlignment - 1) / kWeightsSectionAlignment *
+                          kWeightsSectionAlignment;
   header.weights_bytes = weights.size_bytes();
   header.file_bytes = header.weights_offset + header.weights_bytes;
 

@@ -8,7 +8,9 @@
 namespace tutti::engine {
 namespace {
 
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 // Hashes what passes through: all of it, and each block.
 class SectionHasher {

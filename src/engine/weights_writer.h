@@ -11,11 +11,11 @@
 
 namespace tutti::engine {
 
-inline constexpr size_t kInlineBytes = 1024;          // smaller data stand in the manifest, whose hash is always checked
+inline constexpr size_t kInlineBytes = 1024;  // smaller data stand in the manifest, whose hash is always checked
 inline constexpr uint64_t kTensorAlignment = 64;
-inline constexpr uint64_t kLargeAlignment = 4096;     // whole pages can be dropped
+inline constexpr uint64_t kLargeAlignment = 4096;  // whole pages can be dropped
 inline constexpr size_t kLargeBytes = 64 << 10;
-inline constexpr uint64_t kBlockBytes = 1 << 20;      // of which each has its own hash
+inline constexpr uint64_t kBlockBytes = 1 << 20;  // of which each has its own hash
 
 struct WeightPlace {
   uint64_t offset = 0;
@@ -39,8 +39,9 @@ class WeightsWriter {
  private:
   using Content = std::pair<Hash128, uint64_t>;  // and size
   std::map<Content, WeightPlace> by_content_;
-  std::unordered_map<const void*, std::pair<uint64_t, WeightPlace*>> by_address_;  // with the size, so that nothing is hashed twice
-  std::vector<std::pair<uint64_t, ir::Tensor>> tensors_;                           // by offset
+  std::unordered_map<const void*, std::pair<uint64_t, WeightPlace*>>
+      by_address_;                                        // with the size, so that nothing is hashed twice
+  std::vector<std::pair<uint64_t, ir::Tensor>> tensors_;  // by offset
   uint64_t size_ = 0;
 };
 

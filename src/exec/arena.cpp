@@ -8,8 +8,8 @@ namespace tutti::exec {
 namespace {
 
 Error over_limit(size_t bytes, size_t used, size_t limit, std::string_view what) {
-  return make_error(Code::kLimit, "{} needs {} bytes: found {} bytes free, with {} of the limit of {} bytes in use", what, bytes,
-                    limit > used ? limit - used : 0, used, limit)
+  return make_error(Code::kLimit, "{} needs {} bytes: found {} bytes free, with {} of the limit of {} bytes in use",
+                    what, bytes, limit > used ? limit - used : 0, used, limit)
       .with_hint("raise the memory limit (--memory-limit), or use smaller shapes or fewer contexts");
 }
 

@@ -63,12 +63,14 @@ constexpr int kMaxDepth = 64;
 GraphExecutor::GraphExecutor(const ir::Graph& graph, const Environment& environment, const ExecutorOptions& options)
     : graph_(graph), environment_(environment), options_(options), order_(graph.order()) {
   for (const ir::NodeId id : order_)
-    for (const auto& body : graph.node(id).bodies) bodies_[id].push_back(std::make_unique<GraphExecutor>(*body, environment, options));
+    for (const auto& body : graph.node(id).bodies)
+      bodies_[id].push_back(std::make_unique<GraphExecutor>(*body, environment, options));
 }
 
 GraphExecutor::~GraphExecutor() = default;
 
-Result<std::vector<ir::Datum>> GraphExecutor::run(RunState& state, std::span<const ir::Datum> inputs, std::span<const ir::Tensor> bound) {
+Result<std::vector<ir::Datum>> GraphExecutor::run(RunState& state, std::span<const ir::Datum> inputs,
+                                                  std::span<const ir::Tensor> bound) {
   if (inputs.size() != graph_.inputs().size())
     return make_error(Code::kInvalidInput, "inputs: found {}, expected {}", inputs.size(), graph_.inputs().size());
   if (state.depth >= kMaxDepth) return make_error(Code::kLimit, "bodies are nested deeper than {}", kMaxDepth);
@@ -89,8 +91,10 @@ Result<std::vector<ir::Datum>> GraphExecutor::run(RunState& state, std::span<con
   std::vector<ir::Datum> outputs;
   for (const ir::Port& port : graph_.outputs()) {
     const ir::Value& value = graph_.value(port.value);
-    if (value.is_constant()) outputs.emplace_back(value.constant);
-    else outputs.push_back(frame.environment[static_cast<size_t>(port.value)]);
+    if (value.is_constant())
+      outputs.emplace_back(value.constant);
+    else
+      outputs.push_back(frame.environment[static_cast<size_t>(port.value)]);
   }
   return outputs;
 }
@@ -125,13 +129,15 @@ Result<ProgramPtr> GraphExecutor::next_stage(const Program& program, Frame& fram
     for (KnownValue& value : known)
       for (const ir::ValueId id : program.requested_values)
         if (value.value == id) value.data = datum(id).tensor().clone();
-    for (const ir::ValueId id : program.host_values) known.push_back({id, type_now(graph_.value(id).type, datum(id)), {}});
+    for (const ir::ValueId id : program.host_values)
+      known.push_back({id, type_now(graph_.value(id).type, datum(id)), {}});
     return specialise({graph_, program.remaining, known, program.stage + 1}, environment_);
   };
   return program_of(program.stage + 1, frame.key, make, frame);
 }
 
-Result<ProgramPtr> GraphExecutor::program_of(int32_t stage, const ShapeKey& key, const std::function<Result<ProgramPtr>()>& make, Frame& frame) {
+Result<ProgramPtr> GraphExecutor::program_of(int32_t stage, const ShapeKey& key,
+                                             const std::function<Result<ProgramPtr>()>& make, Frame& frame) {
   if (frame.recent.size() <= static_cast<size_t>(stage)) frame.recent.resize(static_cast<size_t>(stage) + 1);
   Frame::Recent& recent = frame.recent[static_cast<size_t>(stage)];
   ProgramCache& programs = cache(stage);
@@ -147,11 +153,14 @@ Result<ProgramPtr> GraphExecutor::program_of(int32_t stage, const ShapeKey& key,
 
 ProgramCache& GraphExecutor::cache(int32_t stage) const {
   const MutexLock lock(mutex_);
-  while (caches_.size() <= static_cast<size_t>(stage)) caches_.push_back(std::make_unique<ProgramCache>(options_.programs_per_stage));
+  while (caches_.size() <= static_cast<size_t>(stage))
+    caches_.push_back(std::make_unique<ProgramCache>(options_.programs_per_stage));
   return *caches_[static_cast<size_t>(stage)];
 }
 
-GraphExecutor& GraphExecutor::body(ir::NodeId node, int index) const { return *bodies_.at(node)[static_cast<size_t>(index)]; }
+GraphExecutor& GraphExecutor::body(ir::NodeId node, int index) const {
+  return *bodies_.at(node)[static_cast<size_t>(index)];
+}
 
 CacheStats GraphExecutor::cache_stats() const {
   CacheStats out;

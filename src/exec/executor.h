@@ -1,4 +1,5 @@
-// Runs a graph stage by stage: at the first run of a shape a stage is specialised, later runs find its program in the cache.
+// Runs a graph stage by stage: at the first run of a shape a stage is specialised, later runs find its program in the
+// cache.
 #pragma once
 
 #include <map>
@@ -31,10 +32,12 @@ class GraphExecutor {
   GraphExecutor(const GraphExecutor&) = delete;
   GraphExecutor& operator=(const GraphExecutor&) = delete;
 
-  // One datum per graph input; one per graph output comes back. An input is read in place and must not change meanwhile. An output
-  // is written straight into `bound[i]` where that is given (defined) with the right type and dims. Inputs' number and kinds must fit
-  // the graph (runtime checks them with better words); dims may be any that the graph accepts.
-  Result<std::vector<ir::Datum>> run(RunState& state, std::span<const ir::Datum> inputs, std::span<const ir::Tensor> bound = {});
+  // One datum per graph input; one per graph output comes back. An input is read in place and must not change
+  // meanwhile. An output is written straight into `bound[i]` where that is given (defined) with the right type and
+  // dims. Inputs' number and kinds must fit the graph (runtime checks them with better words); dims may be any that the
+  // graph accepts.
+  Result<std::vector<ir::Datum>> run(RunState& state, std::span<const ir::Datum> inputs,
+                                     std::span<const ir::Tensor> bound = {});
 
   // The first stage's program for these inputs; made when the cache does not hold it.
   Result<ProgramPtr> first_program(std::span<const ir::Datum> inputs);
@@ -47,7 +50,8 @@ class GraphExecutor {
 
  private:
   friend class StageRunner;
-  Result<ProgramPtr> program_of(int32_t stage, const ShapeKey& key, const std::function<Result<ProgramPtr>()>& make, Frame& frame);
+  Result<ProgramPtr> program_of(int32_t stage, const ShapeKey& key, const std::function<Result<ProgramPtr>()>& make,
+                                Frame& frame);
   Result<ProgramPtr> first_stage(std::span<const ir::Datum> inputs, Frame& frame);
   Result<ProgramPtr> next_stage(const Program& program, Frame& frame);
   ProgramCache& cache(int32_t stage) const;

@@ -46,15 +46,17 @@ class Timeline {
 
 class Placer {
  public:
-  Placer(std::span<const LiveRange> ranges, int32_t steps) : ranges_(ranges), timeline_(steps), offsets_(ranges.size(), 0) {}
+  Placer(std::span<const LiveRange> ranges, int32_t steps)
+      : ranges_(ranges), timeline_(steps), offsets_(ranges.size(), 0) {}
 
   void place(int32_t buffer) {
     const LiveRange& range = ranges_[static_cast<size_t>(buffer)];
     const size_t size = align_up(range.size_bytes, kBufferAlignment);
     if (size == 0) return;
     timeline_.collect_overlapping(range, neighbours_);
-    std::sort(neighbours_.begin(), neighbours_.end(),
-              [&](int32_t a, int32_t b) { return offsets_[static_cast<size_t>(a)] < offsets_[static_cast<size_t>(b)]; });
+    std::sort(neighbours_.begin(), neighbours_.end(), [&](int32_t a, int32_t b) {
+      return offsets_[static_cast<size_t>(a)] < offsets_[static_cast<size_t>(b)];
+    });
     const size_t offset = best_gap(size);
     offsets_[static_cast<size_t>(buffer)] = offset;
     total_ = std::max(total_, offset + size);
@@ -109,7 +111,8 @@ constexpr Order kOrders[] = {
     [](const LiveRange& a, const LiveRange& b) { return a.size_bytes > b.size_bytes; },
     [](const LiveRange& a, const LiveRange& b) { return a.last - a.first > b.last - b.first; },
     [](const LiveRange& a, const LiveRange& b) {
-      return static_cast<double>(a.size_bytes) * (a.last - a.first + 1) > static_cast<double>(b.size_bytes) * (b.last - b.first + 1);
+      return static_cast<double>(a.size_bytes) * (a.last - a.first + 1) >
+             static_cast<double>(b.size_bytes) * (b.last - b.first + 1);
     },
     [](const LiveRange& a, const LiveRange& b) { return a.first < b.first; },
 };
@@ -117,8 +120,9 @@ constexpr Order kOrders[] = {
 std::vector<int32_t> order_by_start(std::span<const LiveRange> ranges) {
   std::vector<int32_t> order(ranges.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return ranges[static_cast<size_t>(a)].first < ranges[static_cast<size_t>(b)].first; });
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return ranges[static_cast<size_t>(a)].first < ranges[static_cast<size_t>(b)].first;
+  });
   return order;
 }
 
@@ -182,7 +186,8 @@ class FreeList {
   size_t end_ = 0;
 };
 
-// As a heap would: in the order of time, each into the smallest free part that fits. O(n log n) however many live together.
+// As a heap would: in the order of time, each into the smallest free part that fits. O(n log n) however many live
+// together.
 void place_in_time(std::span<const LiveRange> ranges, MemoryPlan& plan) {
   FreeList arena;
   Endings alive;

@@ -20,13 +20,14 @@ struct LiveRange {
 };
 
 struct MemoryPlan {
-  std::vector<size_t> offsets;     // by buffer; multiples of kBufferAlignment
-  size_t total_bytes = 0;          // of the arena
-  size_t lower_bound_bytes = 0;    // the most that is alive at one step: no plan can be smaller
+  std::vector<size_t> offsets;   // by buffer; multiples of kBufferAlignment
+  size_t total_bytes = 0;        // of the arena
+  size_t lower_bound_bytes = 0;  // the most that is alive at one step: no plan can be smaller
 };
 
-// Largest first, each into the smallest gap that fits it (best fit); a few orders are tried until one meets the lower bound.
-// O(n log n) plus the number of pairs that live together; where those are too many, in the order of time, O(n log n). Pure.
+// Largest first, each into the smallest gap that fits it (best fit); a few orders are tried until one meets the lower
+// bound. O(n log n) plus the number of pairs that live together; where those are too many, in the order of time, O(n
+// log n). Pure.
 MemoryPlan plan_memory(std::span<const LiveRange> ranges);
 
 }  // namespace tutti::exec

@@ -26,9 +26,9 @@ struct Buffer {
   Place place = Place::kArena;
   size_t size_bytes = 0;
   size_t offset = 0;
-  ir::Tensor tensor;                  // constants only
-  backend::TensorDesc desc;           // owned: what to allocate
-  ir::ValueId value = ir::kNoValue;   // environment: which datum; owned: the value that the kernel writes
+  ir::Tensor tensor;                 // constants only
+  backend::TensorDesc desc;          // owned: what to allocate
+  ir::ValueId value = ir::kNoValue;  // environment: which datum; owned: the value that the kernel writes
 };
 
 // A node's input or output: a buffer under a shape. `buffer` is -1 for absent inputs and unwanted outputs.
@@ -50,8 +50,8 @@ struct Step {
   const backend::KernelDef* def = nullptr;
   std::unique_ptr<const backend::Kernel> kernel;
   std::vector<Operand> inputs, outputs;
-  int32_t workspace = -1;        // a buffer
-  int32_t in_place_input = -1;   // the input whose buffer output 0 overwrites
+  int32_t workspace = -1;       // a buffer
+  int32_t in_place_input = -1;  // the input whose buffer output 0 overwrites
 };
 
 // "reference", "host", or the kernel's name.
@@ -79,21 +79,21 @@ struct Fallback {
 
 // Immutable, shared by every context that runs these shapes.
 struct Program {
-  int64_t id = 0;       // unique in the process; part of the keys of the stages that follow
+  int64_t id = 0;  // unique in the process; part of the keys of the stages that follow
   int32_t stage = 0;
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   size_t arena_bytes = 0;
   size_t arena_lower_bound_bytes = 0;
-  size_t owned_bytes = 0;             // allocated per run
+  size_t owned_bytes = 0;  // allocated per run
 
   std::vector<Export> exports;
-  std::vector<ir::NodeId> host_nodes; // run one by one after the steps: their output shapes depend on data
+  std::vector<ir::NodeId> host_nodes;         // run one by one after the steps: their output shapes depend on data
   std::vector<ir::ValueId> host_values;       // what the host nodes make
   std::vector<ir::ValueId> requested_values;  // exported values whose data the next stage's shapes depend on
-  std::vector<ir::NodeId> remaining;  // nodes of later stages; empty in the last one
-  std::vector<KnownValue> carried;    // what is known to later stages, without this stage's host values
-  std::vector<ir::ValueId> released;  // data that nothing after this stage reads
+  std::vector<ir::NodeId> remaining;          // nodes of later stages; empty in the last one
+  std::vector<KnownValue> carried;            // what is known to later stages, without this stage's host values
+  std::vector<ir::ValueId> released;          // data that nothing after this stage reads
 
   std::vector<Fallback> fallbacks;
   std::vector<std::string> host_arithmetic;  // names of nodes that became numbers

@@ -19,7 +19,9 @@ backend::TensorDesc desc_of(const ir::ValueType& type) {
 }
 
 size_t bytes_of(const backend::TensorDesc& desc) {
-  return (index(static_cast<int32_t>(ir::dtype_bits(desc.dtype))) * static_cast<size_t>(ir::element_count(desc.dims)) + 7) / 8;
+  return (index(static_cast<int32_t>(ir::dtype_bits(desc.dtype))) * static_cast<size_t>(ir::element_count(desc.dims)) +
+          7) /
+         8;
 }
 
 }  // namespace
@@ -56,7 +58,8 @@ ProgramBuilder::NodeKind ProgramBuilder::kind_of(const ir::Node& node) const {
   for (const auto* list : {&node.inputs, &node.outputs})
     for (const ir::ValueId id : *list)
       if (id != ir::kNoValue && !is_dense(value(id).type)) return NodeKind::kHost;
-  const bool view = node.op->has(ir::kView) && node.outputs.size() == 1 && !node.inputs.empty() && node.outputs[0] != ir::kNoValue;
+  const bool view =
+      node.op->has(ir::kView) && node.outputs.size() == 1 && !node.inputs.empty() && node.outputs[0] != ir::kNoValue;
   return view ? NodeKind::kView : NodeKind::kDense;
 }
 
@@ -163,8 +166,9 @@ Status ProgramBuilder::add_dense_step(ir::NodeId id) {
   }
   for (const Operand& output : step.outputs) outputs.push_back(output.desc);
   static const backend::DeviceInfo no_device;
-  const backend::KernelQuery query{*current.op, current.attrs, inputs, outputs, constants,
-                                   environment_.backend ? environment_.backend->device() : no_device};
+  const backend::KernelQuery query{*current.op, current.attrs,
+                                   inputs,      outputs,
+                                   constants,   environment_.backend ? environment_.backend->device() : no_device};
   Selection selection = select_kernel(query, current.name, environment_);
   step.kind = selection.def ? StepKind::kKernel : StepKind::kReference;
   step.def = selection.def;
@@ -187,7 +191,8 @@ bool ProgramBuilder::may_overwrite(const Step& step, int input) const {
   const Life& life = lives_[index(source.buffer)];
   if (!life.made_here || life.exported || life.last != static_cast<int32_t>(program_->steps.size())) return false;
   if (bytes_of(source.desc) != bytes_of(step.outputs[0].desc)) return false;
-  return std::count_if(step.inputs.begin(), step.inputs.end(), [&](const Operand& o) { return o.buffer == source.buffer; }) == 1;
+  return std::count_if(step.inputs.begin(), step.inputs.end(),
+                       [&](const Operand& o) { return o.buffer == source.buffer; }) == 1;
 }
 
 void ProgramBuilder::place_outputs(Step& step) {
@@ -205,7 +210,8 @@ void ProgramBuilder::place_outputs(Step& step) {
         program_->buffers[index(output.buffer)].desc = output.desc;
       }
     } else {
-      output.buffer = add_buffer({.size_bytes = bytes_of(output.desc), .desc = output.desc, .value = output.value}, life);
+      output.buffer =
+          add_buffer({.size_bytes = bytes_of(output.desc), .desc = output.desc, .value = output.value}, life);
     }
     buffer_of_[index(output.value)] = output.buffer;
   }
@@ -280,8 +286,10 @@ void ProgramBuilder::finish_lists() {
     if (buffer.place == Place::kEnvironment) held[index(buffer.value)] = true;
   for (ir::ValueId id = 0; id < stage_.graph.value_capacity(); ++id) {
     if (!value(id).alive || !stage_.available[index(id)] || request_.graph.value(id).is_constant()) continue;
-    if (later[index(id)]) program_->carried.push_back({id, value(id).type, value(id).constant});
-    else if (held[index(id)]) program_->released.push_back(id);
+    if (later[index(id)])
+      program_->carried.push_back({id, value(id).type, value(id).constant});
+    else if (held[index(id)])
+      program_->released.push_back(id);
   }
 }
 

@@ -16,7 +16,7 @@ class ProgramBuilder {
   Result<std::shared_ptr<Program>> build();
 
  private:
-  struct Life {            // of a buffer, in step numbers
+  struct Life {  // of a buffer, in step numbers
     int32_t first = 0, last = 0;
     bool exported = false;
     bool made_here = false;  // by a kernel or reference step: the arena or an owned tensor may hold it
@@ -48,14 +48,14 @@ class ProgramBuilder {
   const Environment& environment_;
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
 
-  std::vector<ir::NodeId> nodes_;          // steps that something needs, views included
-  std::vector<bool> exported_;             // by value
-  std::vector<bool> needed_later_;         // by value: by host nodes, later stages, or the graph's outputs
-  std::vector<ir::ValueId> root_;          // by value: the value whose buffer a view shares
-  std::vector<int32_t> last_use_;          // by root value: step number, -1 when unused
-  std::vector<bool> root_exported_;        // by root value
-  std::vector<int32_t> buffer_of_;         // by root value, -1 before it is placed
-  std::vector<Life> lives_;                // by buffer
+  std::vector<ir::NodeId> nodes_;    // steps that something needs, views included
+  std::vector<bool> exported_;       // by value
+  std::vector<bool> needed_later_;   // by value: by host nodes, later stages, or the graph's outputs
+  std::vector<ir::ValueId> root_;    // by value: the value whose buffer a view shares
+  std::vector<int32_t> last_use_;    // by root value: step number, -1 when unused
+  std::vector<bool> root_exported_;  // by root value
+  std::vector<int32_t> buffer_of_;   // by root value, -1 before it is placed
+  std::vector<Life> lives_;          // by buffer
 };
 
 }  // namespace tutti::exec

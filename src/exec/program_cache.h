@@ -27,8 +27,8 @@ struct CacheStats {
   }
 };
 
-// The least recently used program goes when more than `capacity` are held. Thread-safe; a lookup costs well under a microsecond
-// for a few dozen dims.
+// The least recently used program goes when more than `capacity` are held. Thread-safe; a lookup costs well under a
+// microsecond for a few dozen dims.
 class ProgramCache {
  public:
   explicit ProgramCache(size_t capacity) : capacity_(capacity) {}

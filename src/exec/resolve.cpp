@@ -11,14 +11,15 @@
 namespace tutti::exec {
 namespace {
 
-constexpr int64_t kMaxFoldedInput = 4096;   // elements: shape arithmetic, not weights
+constexpr int64_t kMaxFoldedInput = 4096;  // elements: shape arithmetic, not weights
 constexpr int64_t kMaxFoldedOutput = 1024;
 constexpr int64_t kMaxRequested = 64;
 
 // Operators whose output shape depends on the content of large inputs: knowing small ones first would not help.
 constexpr std::array<std::string_view, 4> kDataDependent{"NonZero", "NonMaxSuppression", "Unique", "Compress"};
 // Operators whose first input is a size; elsewhere the first input is data.
-constexpr std::array<std::string_view, 6> kSizeFirst{"Range", "ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"};
+constexpr std::array<std::string_view, 6> kSizeFirst{"Range",         "ConstantOfShape", "HannWindow",
+                                                     "HammingWindow", "BlackmanWindow",  "MelWeightMatrix"};
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -66,8 +67,10 @@ class StageResolver {
       return {};
     }
     if (!TUTTI_TRY(all_resolved(node))) {
-      if (!request_inputs(node)) out_.host.push_back(id);
-      else out_.remaining.push_back(id);
+      if (!request_inputs(node))
+        out_.host.push_back(id);
+      else
+        out_.remaining.push_back(id);
       return {};
     }
     for (const ir::ValueId value : node.outputs)
@@ -123,7 +126,8 @@ class StageResolver {
     if (node.outputs.size() != 1 || node.outputs[0] == ir::kNoValue) return false;
     ir::Value& value = out_.graph.value(node.outputs[0]);
     const std::optional<ir::Dims> dims = value.type.static_dims();
-    if (!value.dims_value || (value.type.dtype != ir::DType::kInt64 && value.type.dtype != ir::DType::kInt32)) return false;
+    if (!value.dims_value || (value.type.dtype != ir::DType::kInt64 && value.type.dtype != ir::DType::kInt32))
+      return false;
     const std::optional<ir::Dims> numbers = ir::to_dims(*value.dims_value);
     if (!numbers || static_cast<int64_t>(numbers->size()) != ir::element_count(*dims)) return false;
     ir::Tensor data = ir::Tensor::allocate(value.type.dtype, *dims);
@@ -143,7 +147,8 @@ class StageResolver {
       if (!data.defined() || data.size() > kMaxFoldedInput) return false;
       inputs.emplace_back(data);
     }
-    auto outputs = ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = static_cast<int>(node.outputs.size())});
+    auto outputs = ops::evaluate(
+        {.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = static_cast<int>(node.outputs.size())});
     // What fails here fails again, with its place in the run, when the node is a step.
     if (!outputs.ok()) return false;
     for (size_t i = 0; i < node.outputs.size(); ++i)
@@ -166,7 +171,8 @@ bool is_dense(const ir::ValueType& type) {
   return type.is_tensor() && type.dtype != ir::DType::kString && type.static_dims().has_value();
 }
 
-Result<Resolved> resolve_stage(const ir::Graph& graph, std::span<const ir::NodeId> nodes, std::span<const KnownValue> known) {
+Result<Resolved> resolve_stage(const ir::Graph& graph, std::span<const ir::NodeId> nodes,
+                               std::span<const KnownValue> known) {
   return StageResolver(graph, known).run(nodes);
 }
 

@@ -17,7 +17,7 @@ namespace tutti::exec {
 
 // One step that has just run. Data are views that hold until the callback returns; empty() where absent.
 struct StepEvent {
-  const ir::Graph& graph;   // the plan's, or a body
+  const ir::Graph& graph;  // the plan's, or a body
   ir::NodeId node;
   int depth;                // 0: the plan's own graph
   std::string_view kernel;  // "reference", "host", or the kernel's name
@@ -45,11 +45,11 @@ struct Frame {
   };
 
   Arena arena;
-  std::vector<ir::Datum> environment;     // by value id
-  std::vector<ir::ValueId> filled;        // which of them hold something
-  std::vector<const void*> pointers;      // by buffer of the current program
-  std::vector<ir::Tensor> owned;          // by buffer of the current program
-  std::vector<Recent> recent;             // by stage
+  std::vector<ir::Datum> environment;  // by value id
+  std::vector<ir::ValueId> filled;     // which of them hold something
+  std::vector<const void*> pointers;   // by buffer of the current program
+  std::vector<ir::Tensor> owned;       // by buffer of the current program
+  std::vector<Recent> recent;          // by stage
   ShapeKey key;
 };
 
@@ -60,9 +60,9 @@ struct RunState {
   ThreadPool& threads;
   MemoryBudget& budget;
   uint64_t seed = 0;
-  StepObserver observer;           // slows the run down: inputs that a step overwrites are copied first
-  const Clock* clock = nullptr;    // profiles when set
-  std::vector<StepTime> profile;   // of the last run
+  StepObserver observer;                       // slows the run down: inputs that a step overwrites are copied first
+  const Clock* clock = nullptr;                // profiles when set
+  std::vector<StepTime> profile;               // of the last run
   std::vector<std::unique_ptr<Frame>> frames;  // by depth
   int depth = 0;
 };

@@ -20,7 +20,8 @@ std::vector<const backend::KernelDef*> candidates(const backend::KernelQuery& qu
 
 }  // namespace
 
-Selection select_kernel(const backend::KernelQuery& query, const std::string& node_name, const Environment& environment) {
+Selection select_kernel(const backend::KernelQuery& query, const std::string& node_name,
+                        const Environment& environment) {
   Selection out;
   if (!environment.backend) {
     out.refusals.emplace_back("", "no backend");

@@ -11,12 +11,13 @@
 namespace tutti::exec {
 
 struct Selection {
-  const backend::KernelDef* def = nullptr;           // null: the reference kernel
+  const backend::KernelDef* def = nullptr;  // null: the reference kernel
   std::unique_ptr<const backend::Kernel> kernel;
   std::vector<std::pair<std::string, std::string>> refusals;
 };
 
 // The chosen kernel first, then the backend's list in its order. A kernel that fails to prepare counts as a refusal.
-Selection select_kernel(const backend::KernelQuery& query, const std::string& node_name, const Environment& environment);
+Selection select_kernel(const backend::KernelQuery& query, const std::string& node_name,
+                        const Environment& environment);
 
 }  // namespace tutti::exec

@@ -14,8 +14,12 @@ class Bodies final : public ir::BodyRunner {
  public:
   using Run = std::function<Result<std::vector<ir::Datum>>(int, std::span<const ir::Datum>)>;
   Bodies(const ir::Node& node, Run run) : node_(node), run_(std::move(run)) {}
-  Result<std::vector<ir::Datum>> run_body(int body, std::span<const ir::Datum> inputs) override { return run_(body, inputs); }
-  std::vector<ir::ValueType> body_output_types(int body) const override { return ops::output_types(*node_.bodies[static_cast<size_t>(body)]); }
+  Result<std::vector<ir::Datum>> run_body(int body, std::span<const ir::Datum> inputs) override {
+    return run_(body, inputs);
+  }
+  std::vector<ir::ValueType> body_output_types(int body) const override {
+    return ops::output_types(*node_.bodies[static_cast<size_t>(body)]);
+  }
 
  private:
   const ir::Node& node_;
@@ -110,10 +114,13 @@ Status StageRunner::run_step(const Step& step) {
 Status StageRunner::run_kernel(const Step& step) {
   inputs_.clear();
   outputs_.clear();
-  for (const Operand& input : step.inputs) inputs_.push_back(input.buffer < 0 ? nullptr : frame_.pointers[static_cast<size_t>(input.buffer)]);
+  for (const Operand& input : step.inputs)
+    inputs_.push_back(input.buffer < 0 ? nullptr : frame_.pointers[static_cast<size_t>(input.buffer)]);
   for (const Operand& output : step.outputs)
-    outputs_.push_back(output.buffer < 0 ? nullptr : const_cast<void*>(frame_.pointers[static_cast<size_t>(output.buffer)]));
-  void* workspace = step.workspace < 0 ? nullptr : const_cast<void*>(frame_.pointers[static_cast<size_t>(step.workspace)]);
+    outputs_.push_back(output.buffer < 0 ? nullptr
+                                         : const_cast<void*>(frame_.pointers[static_cast<size_t>(output.buffer)]));
+  void* workspace =
+      step.workspace < 0 ? nullptr : const_cast<void*>(frame_.pointers[static_cast<size_t>(step.workspace)]);
   return step.kernel->run({inputs_, outputs_, workspace, state_.threads});
 }
 
@@ -125,7 +132,8 @@ Status StageRunner::run_reference(const Step& step) {
     TUTTI_TRY(check_output(step.node, output.desc, outputs[i]));
     const ir::Tensor& tensor = outputs[i].tensor();
     if (tensor.size_bytes() > 0)
-      std::memmove(const_cast<void*>(frame_.pointers[static_cast<size_t>(output.buffer)]), tensor.raw(), tensor.size_bytes());
+      std::memmove(const_cast<void*>(frame_.pointers[static_cast<size_t>(output.buffer)]), tensor.raw(),
+                   tensor.size_bytes());
   }
   return {};
 }
@@ -147,15 +155,19 @@ Status StageRunner::run_host_node(ir::NodeId id) {
   const ir::Node& node = graph().node(id);
   std::vector<ir::Datum> inputs;
   for (const ir::ValueId in : node.inputs) {
-    if (in == ir::kNoValue) inputs.emplace_back();
-    else if (graph().value(in).is_constant()) inputs.emplace_back(graph().value(in).constant);
-    else inputs.push_back(environment(in));
+    if (in == ir::kNoValue)
+      inputs.emplace_back();
+    else if (graph().value(in).is_constant())
+      inputs.emplace_back(graph().value(in).constant);
+    else
+      inputs.push_back(environment(in));
   }
   const TimePoint start = state_.clock ? state_.clock->now() : TimePoint{};
   auto result = evaluate(id, inputs);
   if (!result.ok()) return std::move(result).take_error().with_context(ir::describe_node(graph(), id));
   if (state_.clock)
-    state_.profile.push_back({node.name, std::string(node.op->name), "host", state_.depth - 1, (state_.clock->now() - start).count()});
+    state_.profile.push_back(
+        {node.name, std::string(node.op->name), "host", state_.depth - 1, (state_.clock->now() - start).count()});
   if (state_.observer) TUTTI_TRY(state_.observer({graph(), id, state_.depth - 1, "host", inputs, *result}));
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i] != ir::kNoValue) set_environment(node.outputs[i], detached(std::move((*result)[i])));
@@ -187,8 +199,12 @@ Result<std::vector<ir::Datum>> StageRunner::evaluate(ir::NodeId id, std::span<co
   const uint64_t graph_seed = state_.seed, seed = ops::stream_seed(graph_seed, static_cast<uint64_t>(id));
   std::vector<ir::Datum> outputs;
   if (node.bodies.empty()) {
-    outputs = TUTTI_TRY(ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs, .output_count = count,
-                                       .seed = seed, .wanted = wanted_span}));
+    outputs = TUTTI_TRY(ops::evaluate({.op = *node.op,
+                                       .attrs = node.attrs,
+                                       .inputs = inputs,
+                                       .output_count = count,
+                                       .seed = seed,
+                                       .wanted = wanted_span}));
   } else {
     uint64_t calls = 0;
     Bodies bodies(node, [&](int body, std::span<const ir::Datum> body_inputs) {
@@ -197,7 +213,8 @@ Result<std::vector<ir::Datum>> StageRunner::evaluate(ir::NodeId id, std::span<co
       state_.seed = graph_seed;
       return result;
     });
-    ir::EvalContext context({.attrs = &node.attrs, .inputs = inputs, .output_count = count, .bodies = &bodies, .wanted = wanted_span});
+    ir::EvalContext context(
+        {.attrs = &node.attrs, .inputs = inputs, .output_count = count, .bodies = &bodies, .wanted = wanted_span});
     TUTTI_TRY(node.op->eval(context));
     outputs = std::move(context.outputs());
   }
@@ -227,11 +244,13 @@ ir::Datum StageRunner::datum_of(const Operand& operand) {
       // An in-place chain may have changed the element type; the view keeps the memory alive.
       const ir::Tensor& tensor = frame_.owned[static_cast<size_t>(operand.buffer)];
       if (tensor.dtype() == operand.desc.dtype) return tensor.reshaped(operand.desc.dims);
-      return ir::Tensor::view(operand.desc.dtype, operand.desc.dims, tensor.raw(), std::make_shared<const ir::Tensor>(tensor));
+      return ir::Tensor::view(operand.desc.dtype, operand.desc.dims, tensor.raw(),
+                              std::make_shared<const ir::Tensor>(tensor));
     }
     case Place::kArena: break;
   }
-  return ir::Tensor::view(operand.desc.dtype, operand.desc.dims, frame_.pointers[static_cast<size_t>(operand.buffer)], nullptr);
+  return ir::Tensor::view(operand.desc.dtype, operand.desc.dims, frame_.pointers[static_cast<size_t>(operand.buffer)],
+                          nullptr);
 }
 
 std::vector<ir::Datum> StageRunner::input_data(const Step& step) {
@@ -241,7 +260,9 @@ std::vector<ir::Datum> StageRunner::input_data(const Step& step) {
   return out;
 }
 
-ir::Tensor StageRunner::detached(ir::Tensor tensor) const { return frame_.arena.contains(tensor.raw()) ? tensor.clone() : tensor; }
+ir::Tensor StageRunner::detached(ir::Tensor tensor) const {
+  return frame_.arena.contains(tensor.raw()) ? tensor.clone() : tensor;
+}
 
 ir::Datum StageRunner::detached(ir::Datum datum) const {
   if (datum.is_tensor()) return detached(std::move(datum.tensor()));
@@ -255,9 +276,11 @@ ir::Datum StageRunner::detached(ir::Datum datum) const {
 }
 
 Status StageRunner::check_output(ir::NodeId id, const backend::TensorDesc& expected, const ir::Datum& found) const {
-  if (found.is_tensor() && found.tensor().dtype() == expected.dtype && found.tensor().dims() == expected.dims) return {};
+  if (found.is_tensor() && found.tensor().dtype() == expected.dtype && found.tensor().dims() == expected.dims)
+    return {};
   return make_error(Code::kInternal, "result of {}: found {}, expected {}{}", graph().node(id).op->name,
-                    found.is_tensor() ? found.tensor().type_text() : "no tensor", ir::dtype_name(expected.dtype), ir::dims_text(expected.dims));
+                    found.is_tensor() ? found.tensor().type_text() : "no tensor", ir::dtype_name(expected.dtype),
+                    ir::dims_text(expected.dims));
 }
 
 }  // namespace tutti::exec

@@ -11,7 +11,8 @@ namespace tutti::exec {
 
 class StageRunner {
  public:
-  StageRunner(GraphExecutor& executor, const Program& program, RunState& state, Frame& frame, std::span<const ir::Tensor> bound)
+  StageRunner(GraphExecutor& executor, const Program& program, RunState& state, Frame& frame,
+              std::span<const ir::Tensor> bound)
       : executor_(executor), program_(program), state_(state), frame_(frame), bound_(bound) {}
 
   // The steps, the exports, then the host nodes; at the end the environment holds what later stages read.
@@ -45,7 +46,7 @@ class StageRunner {
   RunState& state_;
   Frame& frame_;
   std::span<const ir::Tensor> bound_;
-  std::vector<const void*> inputs_;   // of the current step
+  std::vector<const void*> inputs_;  // of the current step
   std::vector<void*> outputs_;
 };
 

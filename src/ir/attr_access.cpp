@@ -14,8 +14,12 @@ class Reader final : public FieldVisitor {
   void field(std::string_view n, bool& v) override { take(n, v); }
   void field(std::string_view n, std::string& v) override { take(n, v); }
   void field(std::string_view n, DType& v) override { take(n, v); }
-  void field(std::string_view n, std::optional<int64_t>& v) override { if (v) take(n, *v); }
-  void field(std::string_view n, std::optional<float>& v) override { if (v) take(n, *v); }
+  void field(std::string_view n, std::optional<int64_t>& v) override {
+    if (v) take(n, *v);
+  }
+  void field(std::string_view n, std::optional<float>& v) override {
+    if (v) take(n, *v);
+  }
   void field(std::string_view n, std::vector<int64_t>& v) override { take(n, v); }
   void field(std::string_view n, std::vector<float>& v) override { take(n, v); }
   void field(std::string_view n, std::vector<std::string>& v) override { take(n, v); }
@@ -25,7 +29,8 @@ class Reader final : public FieldVisitor {
   std::optional<AttrValue> found;
 
  private:
-  template <class T> void take(std::string_view n, const T& v) {
+  template <class T>
+  void take(std::string_view n, const T& v) {
     if (n == name_) found = AttrValue(v);
   }
   std::string_view name_;
@@ -61,12 +66,14 @@ class Writer final : public FieldVisitor {
   bool seen = false, done = false;
 
  private:
-  template <class T> void put(std::string_view n, T& v) {
+  template <class T>
+  void put(std::string_view n, T& v) {
     if (n != name_) return;
     seen = true;
     if (const T* given = std::get_if<T>(&value_)) v = *given, done = true;
   }
-  template <class T> void put_optional(std::string_view n, std::optional<T>& v) {
+  template <class T>
+  void put_optional(std::string_view n, std::optional<T>& v) {
     if (n != name_) return;
     seen = true;
     if (const T* given = std::get_if<T>(&value_)) v = *given, done = true;
@@ -95,7 +102,8 @@ Status set_attr(Attrs& attrs, std::string_view name, const AttrValue& value) {
   Writer writer(name, value);
   attrs.visit(writer);
   if (writer.done) return ok_status();
-  if (writer.seen) return make_error(Code::kInvalidModel, "attribute '{}' does not take a value of this type or name", name);
+  if (writer.seen)
+    return make_error(Code::kInvalidModel, "attribute '{}' does not take a value of this type or name", name);
   return make_error(Code::kInvalidModel, "there is no attribute '{}'", name);
 }
 
@@ -116,10 +124,14 @@ int64_t attr_int(const Attrs& attrs, std::string_view name, int64_t fallback) {
   return typed ? *typed : fallback;
 }
 float attr_float(const Attrs& attrs, std::string_view name, float fallback) { return get_or(attrs, name, fallback); }
-bool attr_bool(const Attrs& attrs, std::string_view name, bool fallback) { return attr_int(attrs, name, fallback ? 1 : 0) != 0; }
+bool attr_bool(const Attrs& attrs, std::string_view name, bool fallback) {
+  return attr_int(attrs, name, fallback ? 1 : 0) != 0;
+}
 std::string attr_string(const Attrs& attrs, std::string_view name, std::string_view fallback) {
   return get_or(attrs, name, std::string(fallback));
 }
-std::vector<int64_t> attr_ints(const Attrs& attrs, std::string_view name) { return get_or(attrs, name, std::vector<int64_t>{}); }
+std::vector<int64_t> attr_ints(const Attrs& attrs, std::string_view name) {
+  return get_or(attrs, name, std::vector<int64_t>{});
+}
 
 }  // namespace tutti::ir

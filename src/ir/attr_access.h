@@ -1,5 +1,5 @@
-// Attributes by field name, for code that is told the name at run time: the text form, expansions and passes that look at operators
-// of other families.
+// Attributes by field name, for code that is told the name at run time: the text form, expansions and passes that look
+// at operators of other families.
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +17,8 @@
 namespace tutti::ir {
 
 // A field's value. Choices are strings; an optional field is its value, and absent when it holds nothing.
-using AttrValue = std::variant<int64_t, float, bool, std::string, DType, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
+using AttrValue = std::variant<int64_t, float, bool, std::string, DType, std::vector<int64_t>, std::vector<float>,
+                               std::vector<std::string>>;
 using AttrField = std::pair<std::string_view, AttrValue>;
 
 // Nothing when there is no such field or it is optional and empty.

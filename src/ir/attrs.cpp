@@ -20,9 +20,12 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (byte < 32 || byte > 126) out += fmt::format("\\x{:02x}", byte);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (byte < 32 || byte > 126)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -46,7 +49,9 @@ class TextVisitor final : public FieldVisitor {
   void field(std::string_view n, DType& v) override { add(n, std::string(dtype_name(v))); }
   void field(std::string_view n, std::optional<int64_t>& v) override { add(n, v ? std::to_string(*v) : "none"); }
   void field(std::string_view n, std::optional<float>& v) override { add(n, v ? float_text(*v) : "none"); }
-  void field(std::string_view n, std::vector<int64_t>& v) override { add(n, joined(v, [](int64_t x) { return std::to_string(x); })); }
+  void field(std::string_view n, std::vector<int64_t>& v) override {
+    add(n, joined(v, [](int64_t x) { return std::to_string(x); }));
+  }
   void field(std::string_view n, std::vector<float>& v) override { add(n, joined(v, float_text)); }
   void field(std::string_view n, std::vector<std::string>& v) override { add(n, joined(v, quoted)); }
   void choice(std::string_view n, int& v, std::span<const std::string_view> names) override {

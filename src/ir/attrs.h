@@ -1,5 +1,5 @@
-// Attributes are plain structs with one field list. From that list come printing, parsing, equality, hashing, copying, and filling from a
-// model file; nothing else about an attribute is written twice.
+// Attributes are plain structs with one field list. From that list come printing, parsing, equality, hashing, copying,
+// and filling from a model file; nothing else about an attribute is written twice.
 //
 //   struct SoftmaxAttrs : AttrsOf<SoftmaxAttrs> {
 //     int64_t axis = -1;
@@ -55,7 +55,9 @@ class AttrsBase {
 template <class Derived>
 class AttrsOf : public AttrsBase {
  public:
-  std::unique_ptr<AttrsBase> clone() const final { return std::make_unique<Derived>(static_cast<const Derived&>(*this)); }
+  std::unique_ptr<AttrsBase> clone() const final {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
   void visit(FieldVisitor& visitor) final { static_cast<Derived&>(*this).fields(visitor); }
   const void* type_tag() const final { return tag(); }
   static const void* tag() {
@@ -81,13 +83,20 @@ class Attrs {
 
   bool empty() const { return held_ == nullptr; }
   // The struct; asking for another type than the op's is a bug.
-  template <class A> const A& as() const { return *static_cast<const A*>(checked(A::tag())); }
-  template <class A> A& as() { return *static_cast<A*>(checked(A::tag())); }
+  template <class A>
+  const A& as() const {
+    return *static_cast<const A*>(checked(A::tag()));
+  }
+  template <class A>
+  A& as() {
+    return *static_cast<A*>(checked(A::tag()));
+  }
   void visit(FieldVisitor& visitor) const {
     if (held_) held_->visit(visitor);
   }
 
-  // "{axis=-1, mode=linear}" with fields at their defaults left out when `defaults` is given; "" when there is nothing to say.
+  // "{axis=-1, mode=linear}" with fields at their defaults left out when `defaults` is given; "" when there is nothing
+  // to say.
   std::string text(const Attrs* defaults = nullptr) const;
   // A text that is equal exactly when all fields are equal (floats by bits).
   std::string key() const;

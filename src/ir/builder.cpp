@@ -14,7 +14,8 @@ ValueId GraphBuilder::node(const OpDef& op, std::vector<ValueId> inputs, Attrs a
   return node_outputs(op, std::move(inputs), std::move(attrs), 1)[0];
 }
 
-std::vector<ValueId> GraphBuilder::node_outputs(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs, int output_count) {
+std::vector<ValueId> GraphBuilder::node_outputs(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs,
+                                                int output_count) {
   NodeSpec spec{.op = &op, .attrs = std::move(attrs), .inputs = std::move(inputs), .name = graph_.unique_name(op.name)};
   for (int i = 0; i < output_count; ++i) spec.output_names.push_back(graph_.unique_name("v"));
   const NodeId id = graph_.add_node(std::move(spec));

@@ -16,8 +16,11 @@ class GraphBuilder {
  public:
   ValueId input(std::string name, ValueType type) { return graph_.add_input(std::move(name), std::move(type)); }
   ValueId constant(Tensor tensor) { return graph_.add_constant(graph_.unique_name("c"), std::move(tensor)); }
-  ValueId ints(std::vector<int64_t> values);   // int64 vector constant
-  template <class T> ValueId scalar(T value) { return constant(Tensor::scalar(value)); }
+  ValueId ints(std::vector<int64_t> values);  // int64 vector constant
+  template <class T>
+  ValueId scalar(T value) {
+    return constant(Tensor::scalar(value));
+  }
   // A node with one output. kNoValue inputs are absent.
   ValueId node(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs = {});
   std::vector<ValueId> node_outputs(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs, int output_count);

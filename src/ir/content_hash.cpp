@@ -27,7 +27,8 @@ uint64_t mix_bytes(uint64_t hash, const char* bytes, size_t count) {
 uint64_t content_hash(const Tensor& tensor) {
   uint64_t hash = mix(0x7475747469ull, static_cast<uint64_t>(tensor.dtype()));
   for (const int64_t dim : tensor.dims()) hash = mix(hash, static_cast<uint64_t>(dim));
-  if (tensor.dtype() != DType::kString) return mix_bytes(hash, static_cast<const char*>(tensor.raw()), tensor.size_bytes());
+  if (tensor.dtype() != DType::kString)
+    return mix_bytes(hash, static_cast<const char*>(tensor.raw()), tensor.size_bytes());
   for (const std::string& text : tensor.string_data()) hash = mix_bytes(hash, text.data(), text.size());
   return hash;
 }

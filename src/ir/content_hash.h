@@ -1,5 +1,5 @@
-// A fast 64-bit hash of a tensor's type, dims and elements: for finding equal constants and for showing which one it is. Equal tensors
-// hash equal; different ones may collide (compare with identical()). Not stable across versions.
+// A fast 64-bit hash of a tensor's type, dims and elements: for finding equal constants and for showing which one it
+// is. Equal tensors hash equal; different ones may collide (compare with identical()). Not stable across versions.
 #pragma once
 
 #include "ir/tensor.h"

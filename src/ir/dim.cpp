@@ -99,12 +99,15 @@ std::optional<Dim> DimBuilder::exact_divide(const Dim& a, const Dim& b) {
     if (term.coefficient % divisor.coefficient != 0) return std::nullopt;
     term.coefficient /= divisor.coefficient;
     for (const auto& atom : divisor.atoms) {
-      auto found = std::find_if(term.atoms.begin(), term.atoms.end(), [&](const auto& x) { return x->text == atom->text; });
+      auto found =
+          std::find_if(term.atoms.begin(), term.atoms.end(), [&](const auto& x) { return x->text == atom->text; });
       if (found == term.atoms.end()) return std::nullopt;
       term.atoms.erase(found);
     }
-    if (term.atoms.empty()) constant += term.coefficient;
-    else out.push_back(std::move(term));
+    if (term.atoms.empty())
+      constant += term.coefficient;
+    else
+      out.push_back(std::move(term));
   }
   return make(constant, std::move(out));
 }
@@ -135,12 +138,14 @@ Dim operator*(const Dim& a, const Dim& b) {
     for (const DimTerm& y : *b.terms_) {
       DimTerm product{saturate(__int128{x.coefficient} * y.coefficient), x.atoms};
       product.atoms.insert(product.atoms.end(), y.atoms.begin(), y.atoms.end());
-      std::sort(product.atoms.begin(), product.atoms.end(), [](const auto& p, const auto& q) { return p->text < q->text; });
+      std::sort(product.atoms.begin(), product.atoms.end(),
+                [](const auto& p, const auto& q) { return p->text < q->text; });
       out.push_back(std::move(product));
     }
   }
   return DimBuilder::make(0, std::move(out)) + DimBuilder::scaled(DimBuilder::make(0, *a.terms_), b.constant_) +
-         DimBuilder::scaled(DimBuilder::make(0, *b.terms_), a.constant_) + Dim(saturate(__int128{a.constant_} * b.constant_));
+         DimBuilder::scaled(DimBuilder::make(0, *b.terms_), a.constant_) +
+         Dim(saturate(__int128{a.constant_} * b.constant_));
 }
 
 Dim Dim::floor_div(const Dim& a, const Dim& b) {
@@ -151,8 +156,10 @@ Dim Dim::floor_div(const Dim& a, const Dim& b) {
     // (k*b*x + rest) / b = k*x + rest / b: what divides moves out, so that equal expressions meet in one form.
     Terms whole, rest;
     for (const DimTerm& t : DimBuilder::terms(a)) {
-      if (t.coefficient % b.constant_ == 0) whole.push_back({t.coefficient / b.constant_, t.atoms});
-      else rest.push_back(t);
+      if (t.coefficient % b.constant_ == 0)
+        whole.push_back({t.coefficient / b.constant_, t.atoms});
+      else
+        rest.push_back(t);
     }
     const int64_t quotient = floor_divide(a.constant_, b.constant_);
     const int64_t remainder = a.constant_ - quotient * b.constant_;
@@ -167,13 +174,15 @@ Dim Dim::floor_div(const Dim& a, const Dim& b) {
 Dim Dim::min(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   if (difference.is_constant()) return difference.constant_ <= 0 ? a : b;
-  return a.text() < b.text() ? DimBuilder::operation(Kind::kMin, "min", a, b) : DimBuilder::operation(Kind::kMin, "min", b, a);
+  return a.text() < b.text() ? DimBuilder::operation(Kind::kMin, "min", a, b)
+                             : DimBuilder::operation(Kind::kMin, "min", b, a);
 }
 
 Dim Dim::max(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   if (difference.is_constant()) return difference.constant_ >= 0 ? a : b;
-  return a.text() < b.text() ? DimBuilder::operation(Kind::kMax, "max", a, b) : DimBuilder::operation(Kind::kMax, "max", b, a);
+  return a.text() < b.text() ? DimBuilder::operation(Kind::kMax, "max", a, b)
+                             : DimBuilder::operation(Kind::kMax, "max", b, a);
 }
 
 bool operator==(const Dim& a, const Dim& b) {
@@ -219,7 +228,8 @@ std::optional<int64_t> Dim::evaluate(const SymbolValues& values) const {
 namespace {
 
 Range multiply(Range a, Range b) {
-  const __int128 products[] = {__int128{a.min} * b.min, __int128{a.min} * b.max, __int128{a.max} * b.min, __int128{a.max} * b.max};
+  const __int128 products[] = {__int128{a.min} * b.min, __int128{a.min} * b.max, __int128{a.max} * b.min,
+                               __int128{a.max} * b.max};
   return {saturate(*std::min_element(products, products + 4)), saturate(*std::max_element(products, products + 4))};
 }
 
@@ -232,7 +242,8 @@ Range atom_range(const DimAtom& atom, const SymbolRanges& ranges) {
   if (atom.kind == Kind::kMin) return {std::min(a.min, b.min), std::min(a.max, b.max)};
   if (atom.kind == Kind::kMax) return {std::max(a.min, b.min), std::max(a.max, b.max)};
   if (b.min <= 0) return {INT64_MIN, INT64_MAX};
-  const int64_t ends[] = {floor_divide(a.min, b.min), floor_divide(a.min, b.max), floor_divide(a.max, b.min), floor_divide(a.max, b.max)};
+  const int64_t ends[] = {floor_divide(a.min, b.min), floor_divide(a.min, b.max), floor_divide(a.max, b.min),
+                          floor_divide(a.max, b.max)};
   return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
 }
 
@@ -259,7 +270,9 @@ Dim Dim::substitute(const std::map<std::string, Dim, std::less<>>& by) const {
         continue;
       }
       const Dim a = atom->a.substitute(by), b = atom->b.substitute(by);
-      product = product * (atom->kind == Kind::kFloorDiv ? floor_div(a, b) : atom->kind == Kind::kMin ? min(a, b) : max(a, b));
+      product = product * (atom->kind == Kind::kFloorDiv ? floor_div(a, b)
+                           : atom->kind == Kind::kMin    ? min(a, b)
+                                                         : max(a, b));
     }
     sum = sum + product;
   }
@@ -284,8 +297,10 @@ std::string Dim::text() const {
   for (const DimTerm& term : DimBuilder::terms(*this)) {
     const int64_t magnitude = term.coefficient;
     if (!out.empty() && magnitude >= 0) out += "+";
-    if (magnitude == -1) out += "-";
-    else if (magnitude != 1) out += fmt::format("{}*", magnitude);
+    if (magnitude == -1)
+      out += "-";
+    else if (magnitude != 1)
+      out += fmt::format("{}*", magnitude);
     for (size_t i = 0; i < term.atoms.size(); ++i) out += (i ? "*" : "") + term.atoms[i]->text;
   }
   if (out.empty()) return std::to_string(constant_);
@@ -295,7 +310,8 @@ std::string Dim::text() const {
 
 namespace {
 
-// Recursive descent over: sum := term (('+'|'-') term)*, term := factor ('*' factor)*, factor := number | name | name '(' sum ',' sum ')'.
+// Recursive descent over: sum := term (('+'|'-') term)*, term := factor ('*' factor)*, factor := number | name | name
+// '(' sum ',' sum ')'.
 class DimParser {
  public:
   explicit DimParser(std::string_view text) : text_(text) {}
@@ -308,8 +324,8 @@ class DimParser {
 
  private:
   Error unexpected() const {
-    return make_error(Code::kInvalidInput, "dimension '{}': unexpected '{}' at {}, expected an expression like 2*n+1", text_,
-                      at_ < text_.size() ? text_.substr(at_, 1) : "end", at_);
+    return make_error(Code::kInvalidInput, "dimension '{}': unexpected '{}' at {}, expected an expression like 2*n+1",
+                      text_, at_ < text_.size() ? text_.substr(at_, 1) : "end", at_);
   }
   bool take(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
@@ -322,9 +338,12 @@ class DimParser {
     Dim out = TUTTI_TRY(term());
     if (negative) out = Dim(0) - out;
     while (true) {
-      if (take('+')) out = out + TUTTI_TRY(term());
-      else if (take('-')) out = out - TUTTI_TRY(term());
-      else break;
+      if (take('+'))
+        out = out + TUTTI_TRY(term());
+      else if (take('-'))
+        out = out - TUTTI_TRY(term());
+      else
+        break;
     }
     --depth_;
     return out;

@@ -5,13 +5,17 @@
 namespace tutti::ir {
 namespace {
 
-struct Row { std::string_view name; int bits; };
+struct Row {
+  std::string_view name;
+  int bits;
+};
 constexpr std::array<Row, kDTypeCount> kRows{{
-    {"undefined", 0}, {"float32", 32}, {"uint8", 8}, {"int8", 8}, {"uint16", 16}, {"int16", 16}, {"int32", 32},
-    {"int64", 64}, {"string", 0}, {"bool", 8}, {"float16", 16}, {"float64", 64}, {"uint32", 32}, {"uint64", 64},
-    {"complex64", 64}, {"complex128", 128}, {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8},
-    {"float8e5m2", 8}, {"float8e5m2fnuz", 8}, {"uint4", 4}, {"int4", 4}, {"float4e2m1", 4}, {"float8e8m0", 8},
-    {"uint2", 2}, {"int2", 2},
+    {"undefined", 0},      {"float32", 32},  {"uint8", 8},        {"int8", 8},           {"uint16", 16},
+    {"int16", 16},         {"int32", 32},    {"int64", 64},       {"string", 0},         {"bool", 8},
+    {"float16", 16},       {"float64", 64},  {"uint32", 32},      {"uint64", 64},        {"complex64", 64},
+    {"complex128", 128},   {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
+    {"float8e5m2fnuz", 8}, {"uint4", 4},     {"int4", 4},         {"float4e2m1", 4},     {"float8e8m0", 8},
+    {"uint2", 2},          {"int2", 2},
 }};
 
 }  // namespace
@@ -27,8 +31,8 @@ std::optional<DType> parse_dtype(std::string_view name) {
 int dtype_bits(DType dtype) { return kRows[static_cast<size_t>(dtype)].bits; }
 
 bool is_floating(DType d) {
-  return is_compute_float(d) || (d >= DType::kFloat8E4M3FN && d <= DType::kFloat8E5M2FNUZ) ||
-         d == DType::kFloat4E2M1 || d == DType::kFloat8E8M0;
+  return is_compute_float(d) || (d >= DType::kFloat8E4M3FN && d <= DType::kFloat8E5M2FNUZ) || d == DType::kFloat4E2M1 ||
+         d == DType::kFloat8E8M0;
 }
 
 bool is_signed_integer(DType d) {

@@ -157,7 +157,8 @@ void Graph::remove_node(NodeId id) {
   Node& removed = node(id);
   for (const ValueId out : removed.outputs) {
     if (out == kNoValue) continue;
-    TUTTI_CHECK(value(out).uses.empty() && !is_output(out), "removing node {} whose output {} is used", removed.name, value(out).name);
+    TUTTI_CHECK(value(out).uses.empty() && !is_output(out), "removing node {} whose output {} is used", removed.name,
+                value(out).name);
     value(out).alive = false;
   }
   for (size_t i = 0; i < removed.inputs.size(); ++i)
@@ -203,13 +204,16 @@ Status Graph::sort_topologically() {
     for (const ValueId out : node(id).outputs) {
       if (out == kNoValue) continue;
       for (const Use& use : value(out).uses)
-        if (--waiting[static_cast<size_t>(use.node)] == 0) ready.push({position[static_cast<size_t>(use.node)], use.node});
+        if (--waiting[static_cast<size_t>(use.node)] == 0)
+          ready.push({position[static_cast<size_t>(use.node)], use.node});
     }
   }
   if (sorted.size() != old_order.size()) {
     for (const NodeId id : old_order)
       if (waiting[static_cast<size_t>(id)] > 0)
-        return make_error(Code::kInvalidModel, "the graph has a cycle through node '{}' ({}): found a node that depends on its own output, expected an acyclic graph",
+        return make_error(Code::kInvalidModel,
+                          "the graph has a cycle through node '{}' ({}): found a node that depends on its own output, "
+                          "expected an acyclic graph",
                           node(id).name, node(id).op->name);
   }
   first_ = last_ = kNoNode;

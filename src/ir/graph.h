@@ -20,8 +20,8 @@ namespace tutti::ir {
 struct OpDef;
 class Graph;
 
-using ValueId = int32_t;  // index into a graph's values
-using NodeId = int32_t;   // index into a graph's nodes
+using ValueId = int32_t;                 // index into a graph's values
+using NodeId = int32_t;                  // index into a graph's nodes
 inline constexpr ValueId kNoValue = -1;  // an optional input that is absent
 inline constexpr NodeId kNoNode = -1;
 
@@ -37,8 +37,8 @@ struct Value {
   ValueType type;
   NodeId producer = kNoNode;
   int32_t output_index = 0;
-  std::vector<Use> uses;              // by nodes; graph outputs are not listed
-  Tensor constant;                    // defined() for constants
+  std::vector<Use> uses;  // by nodes; graph outputs are not listed
+  Tensor constant;        // defined() for constants
   // For integer tensors of rank 0 or 1 whose elements are known as expressions (shape arithmetic).
   std::optional<std::vector<Dim>> dims_value;
   bool alive = true;
@@ -46,16 +46,16 @@ struct Value {
   bool is_constant() const { return constant.defined(); }
 };
 
-// One operation. Values that a body needs from outside are explicit: they are inputs of the node and inputs of the body, so every
-// graph is closed. Input conventions of control flow: ops/control.h.
+// One operation. Values that a body needs from outside are explicit: they are inputs of the node and inputs of the
+// body, so every graph is closed. Input conventions of control flow: ops/control.h.
 struct Node {
   const OpDef* op = nullptr;
   std::string name;
   Attrs attrs;
-  std::vector<ValueId> inputs;        // kNoValue where an optional input is absent
-  std::vector<ValueId> outputs;       // kNoValue where an output is not wanted
+  std::vector<ValueId> inputs;   // kNoValue where an optional input is absent
+  std::vector<ValueId> outputs;  // kNoValue where an output is not wanted
   std::vector<std::unique_ptr<Graph>> bodies;
-  std::vector<std::string> origins;   // names of the model's nodes that this one stands for
+  std::vector<std::string> origins;  // names of the model's nodes that this one stands for
   bool alive = true;
   NodeId previous = kNoNode, next = kNoNode;  // the order; kept by Graph
   std::vector<int32_t> use_positions;         // by input: where its use stands in Value::uses; kept by Graph
@@ -87,14 +87,16 @@ class Graph {
   Graph& operator=(Graph&&) noexcept = default;
   Graph clone() const;  // shares constants' storage
 
-  // --- building -------------------------------------------------------------------------------------------------------------
+  // --- building
+  // -------------------------------------------------------------------------------------------------------------
   ValueId add_input(std::string name, ValueType type);
   ValueId add_constant(std::string name, Tensor tensor);
   // Appends (or inserts before `before`). Output types are undefined until infer_node (ir/infer.h) has run.
   NodeId add_node(NodeSpec spec, NodeId before = kNoNode);
   void add_output(std::string name, ValueId value);
 
-  // --- reading --------------------------------------------------------------------------------------------------------------
+  // --- reading
+  // --------------------------------------------------------------------------------------------------------------
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
@@ -116,19 +118,21 @@ class Graph {
   // Live nodes in order; a snapshot that stays valid while the graph changes (removed nodes have alive == false).
   std::vector<NodeId> order() const;
 
-  // --- changing -------------------------------------------------------------------------------------------------------------
-  void set_input(NodeId node, int slot, ValueId value);        // a new slot when slot == inputs.size()
-  void replace_uses(ValueId old_value, ValueId new_value);     // graph outputs too
+  // --- changing
+  // -------------------------------------------------------------------------------------------------------------
+  void set_input(NodeId node, int slot, ValueId value);     // a new slot when slot == inputs.size()
+  void replace_uses(ValueId old_value, ValueId new_value);  // graph outputs too
   void set_output(int index, ValueId value);
   void remove_output(int index);
-  void remove_graph_input(int index);                          // its value must have no uses
-  void remove_node(NodeId node);                               // its outputs must have no uses
-  void remove_value(ValueId value);                            // a constant or input value without uses
+  void remove_graph_input(int index);  // its value must have no uses
+  void remove_node(NodeId node);       // its outputs must have no uses
+  void remove_value(ValueId value);    // a constant or input value without uses
   void move_before(NodeId node, NodeId before);
   // Restores topological order after edits, keeping the present order where possible. An error names a node on a cycle.
   Status sort_topologically();
 
-  // --- names and symbols ----------------------------------------------------------------------------------------------------
+  // --- names and symbols
+  // ----------------------------------------------------------------------------------------------------
   std::string unique_name(std::string_view prefix);
   Dim fresh_symbol(std::string_view prefix, Range range = {});
   SymbolRanges& symbols() { return symbols_; }

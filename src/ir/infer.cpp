@@ -7,7 +7,9 @@ constexpr int64_t kMaxDimsValue = 1024;  // shape arithmetic is about a handful 
 
 Status check_count(std::string_view what, int found, int min, int max) {
   if (found >= min && found <= max) return {};
-  const std::string expected = min == max ? std::to_string(min) : max >= kAnyCount ? fmt::format("{} or more", min) : fmt::format("{} to {}", min, max);
+  const std::string expected = min == max         ? std::to_string(min)
+                               : max >= kAnyCount ? fmt::format("{} or more", min)
+                                                  : fmt::format("{} to {}", min, max);
   return make_error(Code::kInvalidModel, "{}: found {}, expected {}", what, found, expected);
 }
 
@@ -17,7 +19,8 @@ Status check_arity(const Node& node) {
   TUTTI_TRY(check_count("outputs", static_cast<int>(node.outputs.size()), op.min_outputs, op.max_outputs));
   TUTTI_TRY(check_count("bodies", static_cast<int>(node.bodies.size()), op.body_count, op.body_count));
   for (int i = 0; i < op.min_inputs && op.max_inputs < kAnyCount; ++i)
-    if (node.inputs[static_cast<size_t>(i)] == kNoValue) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
+    if (node.inputs[static_cast<size_t>(i)] == kNoValue)
+      return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
   return {};
 }
 
@@ -40,7 +43,8 @@ std::optional<std::vector<Dim>> InferContext::dims_value(int i) const {
 
 std::optional<std::vector<int64_t>> InferContext::ints_value(int i) const {
   const Tensor* known = constant(i);
-  if (known && known->rank() <= 1 && (is_integer(known->dtype()) || known->dtype() == DType::kBool)) return known->to_int64();
+  if (known && known->rank() <= 1 && (is_integer(known->dtype()) || known->dtype() == DType::kBool))
+    return known->to_int64();
   const auto dims = dims_value(i);
   return dims ? to_dims(*dims) : std::nullopt;
 }
@@ -57,7 +61,8 @@ void InferContext::set_dims_value(int i, std::vector<Dim> value) {
 Result<std::vector<ValueType>> InferContext::infer_body(int i, std::span<const ValueType> inputs) {
   Graph& body = *graph_.node(node_id_).bodies[static_cast<size_t>(i)];
   if (body.inputs().size() != inputs.size())
-    return make_error(Code::kInvalidModel, "body {}: found {} inputs, expected {}", i, body.inputs().size(), inputs.size());
+    return make_error(Code::kInvalidModel, "body {}: found {} inputs, expected {}", i, body.inputs().size(),
+                      inputs.size());
   for (size_t k = 0; k < inputs.size(); ++k) body.value(body.inputs()[k].value).type = inputs[k];
   for (const auto& [name, range] : graph_.symbols()) body.symbols().insert_or_assign(name, range);
   TUTTI_TRY(infer_graph(body).with_context(fmt::format("body {}", i)));
@@ -79,7 +84,8 @@ Result<Tensor*> EvalContext::output(int i, DType dtype, Dims dims) {
 std::string describe_node(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   std::string types;
-  for (const ValueId in : node.inputs) types += (types.empty() ? "" : ", ") + (in == kNoValue ? std::string("none") : graph.value(in).type.text());
+  for (const ValueId in : node.inputs)
+    types += (types.empty() ? "" : ", ") + (in == kNoValue ? std::string("none") : graph.value(in).type.text());
   return fmt::format("node '{}' ({}) with inputs {}", node.name, node.op->name, types.empty() ? "none" : types);
 }
 

@@ -6,7 +6,8 @@
 
 namespace tutti::ir {
 
-// Checks arity and runs the rule of one node; sets its outputs' types. Errors carry the node's name, op and input types.
+// Checks arity and runs the rule of one node; sets its outputs' types. Errors carry the node's name, op and input
+// types.
 Status infer_node(Graph& graph, NodeId node);
 // All nodes in order, bodies included. Stops at the first error.
 Status infer_graph(Graph& graph);

@@ -1,4 +1,5 @@
-// What the compiler, the interpreter and the runtime know about an operator. One OpDef per operator, defined in src/ops.
+// What the compiler, the interpreter and the runtime know about an operator. One OpDef per operator, defined in
+// src/ops.
 #pragma once
 
 #include <functional>
@@ -22,11 +23,11 @@ enum class Tolerance : uint8_t { kExact, kRounding, kApproximate };
 
 enum OpTraits : uint32_t {
   kNoTraits = 0,
-  kPointwise = 1,      // out[i] depends on in[i] of broadcast inputs only
-  kCommutative = 2,    // the first two inputs may be swapped
-  kRandom = 4,         // results differ from run to run: never folded, never merged
-  kView = 8,           // the output is the first input's data under another shape
-  kControl = 16,       // runs bodies
+  kPointwise = 1,    // out[i] depends on in[i] of broadcast inputs only
+  kCommutative = 2,  // the first two inputs may be swapped
+  kRandom = 4,       // results differ from run to run: never folded, never merged
+  kView = 8,         // the output is the first input's data under another shape
+  kControl = 16,     // runs bodies
 };
 
 // Shape and type rule input. The rule validates everything it can and sets every wanted output.
@@ -34,13 +35,16 @@ class InferContext {
  public:
   InferContext(Graph& graph, NodeId node) : graph_(graph), node_id_(node) {}
 
-  template <class A> const A& attrs() const { return node().attrs.template as<A>(); }
+  template <class A>
+  const A& attrs() const {
+    return node().attrs.template as<A>();
+  }
   const Node& node() const { return graph_.node(node_id_); }
   int input_count() const { return static_cast<int>(node().inputs.size()); }
   bool has_input(int i) const { return i < input_count() && node().inputs[static_cast<size_t>(i)] != kNoValue; }
   const ValueType& input(int i) const { return value_of(i).type; }
   DType dtype(int i) const { return input(i).dtype; }
-  const std::optional<Shape>& shape(int i) const { return input(i).shape; }   // nothing when the rank is unknown
+  const std::optional<Shape>& shape(int i) const { return input(i).shape; }  // nothing when the rank is unknown
   // The input's data when it is a constant of the graph, else null.
   const Tensor* constant(int i) const;
   // Elements of an integer input of rank 0 or 1 as expressions, from a constant or from shape arithmetic.
@@ -50,7 +54,7 @@ class InferContext {
 
   int output_count() const { return static_cast<int>(node().outputs.size()); }
   bool wants_output(int i) const { return i < output_count() && node().outputs[static_cast<size_t>(i)] != kNoValue; }
-  void set_output(int i, ValueType type);                    // ignored when not wanted
+  void set_output(int i, ValueType type);  // ignored when not wanted
   void set_output(int i, DType dtype, Shape shape) { set_output(i, ValueType::tensor(dtype, std::move(shape))); }
   void set_output_unranked(int i, DType dtype) { set_output(i, ValueType::tensor(dtype, std::nullopt)); }
   void set_dims_value(int i, std::vector<Dim> value);
@@ -81,7 +85,7 @@ class EvalContext {
  public:
   struct Setup {
     const Attrs* attrs = nullptr;
-    std::span<const Datum> inputs;      // empty() where absent
+    std::span<const Datum> inputs;  // empty() where absent
     int output_count = 0;
     BodyRunner* bodies = nullptr;       // control flow only
     std::mt19937_64* random = nullptr;  // random operators only
@@ -89,7 +93,10 @@ class EvalContext {
   };
   explicit EvalContext(Setup setup) : setup_(setup), outputs_(static_cast<size_t>(setup.output_count)) {}
 
-  template <class A> const A& attrs() const { return setup_.attrs->as<A>(); }
+  template <class A>
+  const A& attrs() const {
+    return setup_.attrs->as<A>();
+  }
   int input_count() const { return static_cast<int>(setup_.inputs.size()); }
   bool has_input(int i) const { return i < input_count() && !setup_.inputs[static_cast<size_t>(i)].empty(); }
   const Datum& datum(int i) const { return setup_.inputs[static_cast<size_t>(i)]; }
@@ -131,8 +138,8 @@ struct OpDef {
   int min_outputs = 1, max_outputs = 1;
   std::unique_ptr<AttrsBase> (*make_attrs)() = nullptr;
   Status (*infer)(InferContext&) = nullptr;
-  Status (*eval)(EvalContext&) = nullptr;                    // null for fused ops: their expansion is evaluated
-  Result<Graph> (*expand)(const ExpandQuery&) = nullptr;     // the definition of a fused op in plain ops
+  Status (*eval)(EvalContext&) = nullptr;                 // null for fused ops: their expansion is evaluated
+  Result<Graph> (*expand)(const ExpandQuery&) = nullptr;  // the definition of a fused op in plain ops
   Tolerance tolerance = Tolerance::kRounding;
   uint32_t traits = kNoTraits;
   int body_count = 0;

@@ -9,7 +9,8 @@ namespace {
 
 // A value of type `found` may stand where `expected` stood.
 bool may_replace(const ValueType& found, const ValueType& expected) {
-  if (found.kind != expected.kind || found.is_optional != expected.is_optional || found.dtype != expected.dtype) return false;
+  if (found.kind != expected.kind || found.is_optional != expected.is_optional || found.dtype != expected.dtype)
+    return false;
   if (!expected.shape) return true;
   if (!found.shape || found.shape->size() != expected.shape->size()) return false;
   for (size_t i = 0; i < found.shape->size(); ++i) {
@@ -69,7 +70,8 @@ Status PatchApplier::replace_values() {
     Value& old_value = graph_.value(old_id);
     Value& new_value = graph_.value(new_id);
     if (!may_replace(new_value.type, old_value.type))
-      return make_error(Code::kInternal, "value '{}': found a replacement of type {}, expected {}", old_value.name, new_value.type.text(), old_value.type.text());
+      return make_error(Code::kInternal, "value '{}': found a replacement of type {}, expected {}", old_value.name,
+                        new_value.type.text(), old_value.type.text());
     for (const Use& use : old_value.uses) {
       changed_users_.push_back(use.node);
       touched_.push_back(use.node);
@@ -87,7 +89,9 @@ void PatchApplier::remove_dead(NodeId start) {
     const NodeId id = waiting.back();
     waiting.pop_back();
     if (!graph_.node(id).alive) continue;
-    const auto wanted = [&](ValueId out) { return out != kNoValue && (!graph_.value(out).uses.empty() || graph_.is_output(out)); };
+    const auto wanted = [&](ValueId out) {
+      return out != kNoValue && (!graph_.value(out).uses.empty() || graph_.is_output(out));
+    };
     if (std::any_of(graph_.node(id).outputs.begin(), graph_.node(id).outputs.end(), wanted)) {
       touched_.push_back(id);
       continue;
@@ -97,8 +101,10 @@ void PatchApplier::remove_dead(NodeId start) {
     for (const ValueId in : inputs) {
       if (in == kNoValue || !graph_.value(in).alive) continue;
       const Value& value = graph_.value(in);
-      if (value.producer != kNoNode) waiting.push_back(value.producer);
-      else if (value.is_constant() && value.uses.empty() && !graph_.is_output(in)) graph_.remove_value(in);
+      if (value.producer != kNoNode)
+        waiting.push_back(value.producer);
+      else if (value.is_constant() && value.uses.empty() && !graph_.is_output(in))
+        graph_.remove_value(in);
       // A value with one use left may now be fused into it.
       if (value.uses.size() == 1) touched_.push_back(value.uses[0].node);
     }
@@ -110,7 +116,8 @@ Status PatchApplier::apply() {
   collect_origins();
   std::vector<NodeId> suspects{root_};
   for (const auto& replacement : patch_.replacements_)
-    if (const NodeId producer = graph_.value(replacement.old_value).producer; producer != kNoNode) suspects.push_back(producer);
+    if (const NodeId producer = graph_.value(replacement.old_value).producer; producer != kNoNode)
+      suspects.push_back(producer);
   add_constants();
   TUTTI_TRY(add_nodes());
   const std::vector<NodeId> made = touched_;
@@ -125,7 +132,10 @@ Status PatchApplier::apply() {
 }
 
 Result<bool> reinfer_keeping_symbols(Graph& graph, NodeId id) {
-  struct Before { ValueType type; std::optional<std::vector<Dim>> dims_value; };
+  struct Before {
+    ValueType type;
+    std::optional<std::vector<Dim>> dims_value;
+  };
   std::vector<Before> before;
   for (const ValueId out : graph.node(id).outputs)
     before.push_back(out == kNoValue ? Before{} : Before{graph.value(out).type, graph.value(out).dims_value});

@@ -8,9 +8,10 @@ namespace tutti::ir {
 // One thread at a time; used once.
 class PatchApplier {
  public:
-  PatchApplier(Graph& graph, Patch& patch, NodeId root) : graph_(graph), patch_(patch), root_(root), base_(graph.value_capacity()) {}
-  // Inserts the new nodes before the root, infers them, checks the replacements' types, replaces, and removes what died. An error leaves the
-  // graph unusable: it is a bug of the rule.
+  PatchApplier(Graph& graph, Patch& patch, NodeId root)
+      : graph_(graph), patch_(patch), root_(root), base_(graph.value_capacity()) {}
+  // Inserts the new nodes before the root, infers them, checks the replacements' types, replaces, and removes what
+  // died. An error leaves the graph unusable: it is a bug of the rule.
   Status apply();
   // Users of replaced values: their types may have become more precise.
   const std::vector<NodeId>& changed_users() const { return changed_users_; }
@@ -35,8 +36,8 @@ class PatchApplier {
   std::vector<NodeId> changed_users_, touched_;
 };
 
-// Infers a node again. Dimensions that come out as new unknowns keep their old names, so that a repetition changes nothing. Says whether
-// an output's type or known elements changed.
+// Infers a node again. Dimensions that come out as new unknowns keep their old names, so that a repetition changes
+// nothing. Says whether an output's type or known elements changed.
 Result<bool> reinfer_keeping_symbols(Graph& graph, NodeId node);
 
 }  // namespace tutti::ir

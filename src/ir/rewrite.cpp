@@ -31,7 +31,7 @@ std::vector<ValueId> Patch::node_outputs(const OpDef& op, std::vector<ValueId> i
 
 namespace {
 
-constexpr int kNeighbourDepth = 3;   // how far below a change a pattern's root may stand
+constexpr int kNeighbourDepth = 3;     // how far below a change a pattern's root may stand
 constexpr size_t kNeighbourWidth = 8;  // fans wider than this are not searched: the next sweep finds what is left
 constexpr int kMaxSweeps = 4;
 
@@ -93,7 +93,8 @@ class Driver {
     const std::string patch = std::move(dirty->second);
     dirty_.erase(dirty);
     if (!options_.check_each_patch) return {};
-    const bool changed = TUTTI_TRY(reinfer_keeping_symbols(graph_, id).with_context(fmt::format("after patch '{}'", patch)));
+    const bool changed =
+        TUTTI_TRY(reinfer_keeping_symbols(graph_, id).with_context(fmt::format("after patch '{}'", patch)));
     if (!changed) return {};
     for (const ValueId out : graph_.node(id).outputs)
       if (out != kNoValue)
@@ -122,7 +123,8 @@ class Driver {
     if (graph_.node(id).bodies.empty() || !bodies_done_.insert(id).second) return {};
     for (size_t i = 0; i < graph_.node(id).bodies.size(); ++i) {
       Status status = Driver(*graph_.node(id).bodies[i], rules_, options_, stats_).run();
-      if (!status.ok()) return status.take_error().with_context(fmt::format("body {} of node '{}'", i, graph_.node(id).name));
+      if (!status.ok())
+        return status.take_error().with_context(fmt::format("body {} of node '{}'", i, graph_.node(id).name));
     }
     return {};
   }
@@ -131,9 +133,11 @@ class Driver {
     std::optional<Patch> patch = rules_[index].match(graph_, id);
     if (!patch) return false;
     if (counts_[index] > most_patches_)
-      return make_error(Code::kInternal, "rule '{}' does not come to an end: found {} patches on {} nodes", rules_[index].name, counts_[index], graph_.node_count());
+      return make_error(Code::kInternal, "rule '{}' does not come to an end: found {} patches on {} nodes",
+                        rules_[index].name, counts_[index], graph_.node_count());
     PatchApplier applier(graph_, *patch, id);
-    TUTTI_TRY(applier.apply().with_context(fmt::format("patch '{}' at node '{}'", patch->name(), graph_.node(id).name)));
+    TUTTI_TRY(
+        applier.apply().with_context(fmt::format("patch '{}' at node '{}'", patch->name(), graph_.node(id).name)));
     ++stats_.patches;
     ++counts_[index];
     for (const NodeId user : applier.changed_users())

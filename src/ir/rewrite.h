@@ -13,8 +13,8 @@
 
 namespace tutti::ir {
 
-// New nodes and constants, and which values they replace. Made against an unchanged graph; nothing is edited before apply().
-// New values have ids from `first_new_id` upwards inside the patch. Move-only.
+// New nodes and constants, and which values they replace. Made against an unchanged graph; nothing is edited before
+// apply(). New values have ids from `first_new_id` upwards inside the patch. Move-only.
 class Patch {
  public:
   Patch(const Graph& graph, std::string name) : graph_(&graph), name_(std::move(name)) {}
@@ -30,8 +30,16 @@ class Patch {
 
  private:
   friend class PatchApplier;
-  struct Replacement { ValueId old_value, new_value; };
-  struct NewNode { const OpDef* op; Attrs attrs; std::vector<ValueId> inputs; int first_output; int output_count; };
+  struct Replacement {
+    ValueId old_value, new_value;
+  };
+  struct NewNode {
+    const OpDef* op;
+    Attrs attrs;
+    std::vector<ValueId> inputs;
+    int first_output;
+    int output_count;
+  };
   const Graph* graph_;
   std::string name_;
   std::vector<NewNode> nodes_;
@@ -49,16 +57,17 @@ struct Rule {
 };
 
 struct RewriteOptions {
-  int64_t patch_limit = INT64_MAX;   // --stop-after-patch
-  bool check_each_patch = true;      // the patch's nodes and their users
+  int64_t patch_limit = INT64_MAX;  // --stop-after-patch
+  bool check_each_patch = true;     // the patch's nodes and their users
 };
 struct RewriteStats {
   int64_t patches = 0;
   std::vector<std::pair<std::string, int64_t>> by_rule;
 };
 
-// Applies the rules to a fixpoint with a worklist (O(n log n) for local rules); dead nodes that a patch leaves are removed. Replacing a value by one of another
-// type is an error unless the new type is more precise. Bodies are rewritten too.
+// Applies the rules to a fixpoint with a worklist (O(n log n) for local rules); dead nodes that a patch leaves are
+// removed. Replacing a value by one of another type is an error unless the new type is more precise. Bodies are
+// rewritten too.
 Result<RewriteStats> rewrite(Graph& graph, std::span<const Rule> rules, const RewriteOptions& options = {});
 
 // Removes nodes whose outputs nobody wants, and constants without uses. Returns how many nodes went.

@@ -50,10 +50,15 @@ Result<int64_t> checked_element_count(const Dims& dims) {
   int64_t count = 1;
   bool empty = false;
   for (int64_t d : dims) {
-    if (d < 0) return make_error(Code::kInvalidInput, "shape {}: found dimension {}, expected 0 or more", dims_text(dims), d);
-    if (d == 0) empty = true;
-    else if (count > kLimit / d) return make_error(Code::kLimit, "shape {}: found more than 2^48 elements, expected a tensor that fits in memory", dims_text(dims));
-    else count *= d;
+    if (d < 0)
+      return make_error(Code::kInvalidInput, "shape {}: found dimension {}, expected 0 or more", dims_text(dims), d);
+    if (d == 0)
+      empty = true;
+    else if (count > kLimit / d)
+      return make_error(Code::kLimit, "shape {}: found more than 2^48 elements, expected a tensor that fits in memory",
+                        dims_text(dims));
+    else
+      count *= d;
   }
   return empty ? 0 : count;
 }
@@ -80,8 +85,10 @@ Result<Dims> broadcast(const Dims& a, const Dims& b) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1)
-      return make_error(Code::kInvalidInput, "cannot broadcast {} with {}: found {} and {} in dimension {} from the end, expected equal sizes or 1",
-                        dims_text(a), dims_text(b), x, y, i + 1);
+      return make_error(
+          Code::kInvalidInput,
+          "cannot broadcast {} with {}: found {} and {} in dimension {} from the end, expected equal sizes or 1",
+          dims_text(a), dims_text(b), x, y, i + 1);
     out[out.size() - 1 - i] = x == 1 ? y : x;
   }
   return out;
@@ -93,21 +100,29 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const Dim x = i < a.size() ? a[a.size() - 1 - i] : Dim(1);
     const Dim y = i < b.size() ? b[b.size() - 1 - i] : Dim(1);
     Dim& d = out[out.size() - 1 - i];
-    if (x == y || y.is(1)) d = x;
-    else if (x.is(1)) d = y;
+    if (x == y || y.is(1))
+      d = x;
+    else if (x.is(1))
+      d = y;
     else if (x.is_constant() && y.is_constant())
-      return make_error(Code::kInvalidModel, "cannot broadcast {} with {}: found {} and {} in dimension {} from the end, expected equal sizes or 1",
-                        shape_text(a), shape_text(b), x.text(), y.text(), i + 1);
-    else if (x.is_constant()) d = x;   // the other side must be 1 or the same number
-    else if (y.is_constant()) d = y;
-    else d = Dim::max(x, y);
+      return make_error(
+          Code::kInvalidModel,
+          "cannot broadcast {} with {}: found {} and {} in dimension {} from the end, expected equal sizes or 1",
+          shape_text(a), shape_text(b), x.text(), y.text(), i + 1);
+    else if (x.is_constant())
+      d = x;  // the other side must be 1 or the same number
+    else if (y.is_constant())
+      d = y;
+    else
+      d = Dim::max(x, y);
   }
   return out;
 }
 
 Result<int64_t> normalize_axis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
-    return make_error(Code::kInvalidModel, "axis: found {}, expected {} to {} for rank {}", axis, -rank, rank - 1, rank);
+    return make_error(Code::kInvalidModel, "axis: found {}, expected {} to {} for rank {}", axis, -rank, rank - 1,
+                      rank);
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -1,5 +1,5 @@
-// Symbolic dimensions: a Dim is a polynomial over named symbols and opaque terms (floor division, min, max), kept in a normal form so
-// that equal expressions compare equal: 2*(n+1) == n+n+2.
+// Symbolic dimensions: a Dim is a polynomial over named symbols and opaque terms (floor division, min, max), kept in a
+// normal form so that equal expressions compare equal: 2*(n+1) == n+n+2.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ using SymbolRanges = std::map<std::string, Range, std::less<>>;
 using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 
 struct DimAtom;
-struct DimTerm {                                         // coefficient * product of atoms, atoms sorted by their text
+struct DimTerm {  // coefficient * product of atoms, atoms sorted by their text
   int64_t coefficient = 0;
   std::vector<std::shared_ptr<const DimAtom>> atoms;
 };
@@ -46,7 +46,8 @@ class Dim {
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  // Floor division; the divisor must not be zero where it is constant. Exact divisions simplify: (6*n)/3 == 2*n, (n*m)/n == n's cofactor m.
+  // Floor division; the divisor must not be zero where it is constant. Exact divisions simplify: (6*n)/3 == 2*n,
+  // (n*m)/n == n's cofactor m.
   static Dim floor_div(const Dim& a, const Dim& b);
   static Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - Dim(1), b); }
   static Dim min(const Dim& a, const Dim& b);
@@ -70,22 +71,22 @@ class Dim {
 
  private:
   friend struct DimBuilder;
-  int64_t constant_ = 0;                                       // the value, or the polynomial's constant part
-  std::shared_ptr<const std::vector<DimTerm>> terms_;          // non-constant terms, sorted; null for constants
+  int64_t constant_ = 0;                               // the value, or the polynomial's constant part
+  std::shared_ptr<const std::vector<DimTerm>> terms_;  // non-constant terms, sorted; null for constants
 };
 
 // Dimensions of a tensor whose rank is known.
 using Shape = std::vector<Dim>;
 
-std::string shape_text(const Shape& shape);          // "[1,3,h,w]"
-std::string dims_text(const Dims& dims);             // "[1,3,224,224]"
+std::string shape_text(const Shape& shape);  // "[1,3,h,w]"
+std::string dims_text(const Dims& dims);     // "[1,3,224,224]"
 Shape to_shape(const Dims& dims);
-std::optional<Dims> to_dims(const Shape& shape);     // when every dimension is constant
+std::optional<Dims> to_dims(const Shape& shape);  // when every dimension is constant
 std::optional<Dims> evaluate(const Shape& shape, const SymbolValues& values);
 
 // Product of dims; a Limit error when it overflows or is negative.
 Result<int64_t> checked_element_count(const Dims& dims);
-int64_t element_count(const Dims& dims);             // dims already checked
+int64_t element_count(const Dims& dims);  // dims already checked
 Dims row_major_strides(const Dims& dims);
 
 // Numpy broadcasting of concrete and symbolic shapes. A symbolic pair that cannot be decided broadcasts to their max.

@@ -52,13 +52,15 @@ Result<ShapeHint> parse_hint(std::string_view text) {
   if (hint.min.size() != hint.typical.size() || hint.max.size() != hint.typical.size()) return bad_shape(range);
   for (size_t i = 0; i < hint.min.size(); ++i)
     if (hint.min[i] > hint.typical[i] || hint.typical[i] > hint.max[i])
-      return make_error(Code::kUsage, "--shapes: '{}': found {}:{}:{} in dimension {}, expected MIN <= TYPICAL <= MAX", text, hint.min[i], hint.typical[i], hint.max[i], i);
+      return make_error(Code::kUsage, "--shapes: '{}': found {}:{}:{} in dimension {}, expected MIN <= TYPICAL <= MAX",
+                        text, hint.min[i], hint.typical[i], hint.max[i], i);
   return hint;
 }
 
 std::string input_list(const Graph& graph) {
   std::string out;
-  for (const Port& port : graph.inputs()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", port.name, graph.value(port.value).type.text());
+  for (const Port& port : graph.inputs())
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", port.name, graph.value(port.value).type.text());
   return out;
 }
 
@@ -66,13 +68,16 @@ Result<const Port*> hinted_port(const Graph& graph, const ShapeHint& hint) {
   if (hint.input.empty() && graph.inputs().size() == 1) return &graph.inputs()[0];
   for (const Port& port : graph.inputs())
     if (port.name == hint.input) return &port;
-  return Error(Code::kUsage, fmt::format("--shapes: found input name '{}', expected one of the model's inputs", hint.input),
+  return Error(Code::kUsage,
+               fmt::format("--shapes: found input name '{}', expected one of the model's inputs", hint.input),
                fmt::format("the inputs are {}", input_list(graph)));
 }
 
 using Sizes = std::array<int64_t, kShapeAttempts>;
-constexpr Sizes kSmallImages{64, 96, 128, 224, 32, 48, 256, 320, 384, 16}, kUsualImages{224, 256, 320, 640, 128, 192, 384, 512, 64, 32};
-constexpr Sizes kSmallSizes{8, 16, 64, 4, 1, 2, 256, 576, 128, 1024}, kUsualSizes{32, 16, 64, 128, 8, 4, 256, 576, 1024, 1};
+constexpr Sizes kSmallImages{64, 96, 128, 224, 32, 48, 256, 320, 384, 16},
+    kUsualImages{224, 256, 320, 640, 128, 192, 384, 512, 64, 32};
+constexpr Sizes kSmallSizes{8, 16, 64, 4, 1, 2, 256, 576, 128, 1024},
+    kUsualSizes{32, 16, 64, 128, 8, 4, 256, 576, 1024, 1};
 
 int64_t default_size(size_t axis, size_t rank, ShapePoint point, int attempt) {
   if (axis == 0) return 1;
@@ -92,9 +97,11 @@ Result<std::vector<ShapeHint>> parse_shape_hints(std::string_view text) {
 Status bind_shape(const std::string& input, const ValueType& type, const Dims& dims, SymbolValues& symbols) {
   if (!type.shape) return {};
   const auto mismatch = [&](std::string_view expected) {
-    return make_error(Code::kInvalidInput, "input '{}': found shape {}, expected {}{}", input, dims_text(dims), shape_text(*type.shape), expected);
+    return make_error(Code::kInvalidInput, "input '{}': found shape {}, expected {}{}", input, dims_text(dims),
+                      shape_text(*type.shape), expected);
   };
-  if (dims.size() != type.shape->size()) return mismatch(fmt::format(" (rank {}, found rank {})", type.shape->size(), dims.size()));
+  if (dims.size() != type.shape->size())
+    return mismatch(fmt::format(" (rank {}, found rank {})", type.shape->size(), dims.size()));
   for (size_t i = 0; i < dims.size(); ++i) {
     const Dim& declared = (*type.shape)[i];
     if (dims[i] < 0) return mismatch("");
@@ -102,13 +109,15 @@ Status bind_shape(const std::string& input, const ValueType& type, const Dims& d
       if (!declared.is(dims[i])) return mismatch(fmt::format(" (dimension {} is fixed to {})", i, declared.text()));
     } else if (const auto name = declared.symbol_name()) {
       const auto [bound, inserted] = symbols.emplace(*name, dims[i]);
-      if (!inserted && bound->second != dims[i]) return mismatch(fmt::format(" (dimension {}: '{}' is {} in another place)", i, *name, bound->second));
+      if (!inserted && bound->second != dims[i])
+        return mismatch(fmt::format(" (dimension {}: '{}' is {} in another place)", i, *name, bound->second));
     }
   }
   return {};
 }
 
-Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point, int attempt) {
+Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<const ShapeHint> hints, ShapePoint point,
+                                               int attempt) {
   SymbolValues symbols;
   std::map<std::string, Dims, std::less<>> given;
   for (const ShapeHint& hint : hints) {
@@ -126,13 +135,18 @@ Result<std::vector<Dims>> resolve_input_shapes(const Graph& graph, std::span<con
     }
     const ValueType& type = graph.value(port.value).type;
     if (!type.shape)
-      return Error(Code::kInvalidInput, fmt::format("input '{}': found no rank in the model, expected a shape", port.name), fmt::format("give --shapes {}=...", port.name));
+      return Error(Code::kInvalidInput,
+                   fmt::format("input '{}': found no rank in the model, expected a shape", port.name),
+                   fmt::format("give --shapes {}=...", port.name));
     Dims dims;
     for (size_t i = 0; i < type.shape->size(); ++i) {
       const Dim& declared = (*type.shape)[i];
-      if (const auto name = declared.symbol_name()) symbols.emplace(*name, default_size(i, type.shape->size(), point, attempt));
+      if (const auto name = declared.symbol_name())
+        symbols.emplace(*name, default_size(i, type.shape->size(), point, attempt));
       const auto value = declared.evaluate(symbols);
-      if (!value) return make_error(Code::kInvalidInput, "input '{}': dimension {} is '{}', expected a number or a symbol", port.name, i, declared.text());
+      if (!value)
+        return make_error(Code::kInvalidInput, "input '{}': dimension {} is '{}', expected a number or a symbol",
+                          port.name, i, declared.text());
       dims.push_back(*value);
     }
     shapes.push_back(std::move(dims));

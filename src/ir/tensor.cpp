@@ -35,10 +35,17 @@ void set_packed_value(void* data, int bits, int64_t index, int value) {
 
 int sign_extend(int value, int bits) { return (value ^ (1 << (bits - 1))) - (1 << (bits - 1)); }
 
-template <class T> T at(const void* data, int64_t index) { return static_cast<const T*>(data)[index]; }
-template <class T> void put(void* data, int64_t index, T value) { static_cast<T*>(data)[index] = value; }
+template <class T>
+T at(const void* data, int64_t index) {
+  return static_cast<const T*>(data)[index];
+}
+template <class T>
+void put(void* data, int64_t index, T value) {
+  static_cast<T*>(data)[index] = value;
+}
 
-// Casting a float that does not fit is undefined in C++; the hardware's answer differs by type, so it is pinned down here.
+// Casting a float that does not fit is undefined in C++; the hardware's answer differs by type, so it is pinned down
+// here.
 int64_t truncate_to_int64(double value) {
   if (std::isnan(value)) return std::numeric_limits<int64_t>::min();
   if (value >= 9223372036854775808.0) return std::numeric_limits<int64_t>::min();
@@ -165,12 +172,14 @@ void Tensor::set_double(int64_t i, double value) {
     case DType::kFloat16: return put(data_, i, float_to_half(static_cast<float>(value)));
     case DType::kBFloat16: return put(data_, i, float_to_bfloat16(static_cast<float>(value)));
     case DType::kFloat8E8M0: return put(data_, i, float_to_e8m0(static_cast<float>(value), true, E8m0Rounding::kUp));
-    case DType::kFloat4E2M1: return set_packed_value(data_, 4, i, float_to_mini(kFloat4E2M1, static_cast<float>(value), true));
+    case DType::kFloat4E2M1:
+      return set_packed_value(data_, 4, i, float_to_mini(kFloat4E2M1, static_cast<float>(value), true));
     case DType::kBool: return put<uint8_t>(data_, i, value != 0);
     case DType::kUInt64:
-      return put(data_, i, value >= 9223372036854775808.0 && value < 18446744073709551616.0
-                               ? static_cast<uint64_t>(value - 9223372036854775808.0) + (uint64_t{1} << 63)
-                               : static_cast<uint64_t>(truncate_to_int64(value)));
+      return put(data_, i,
+                 value >= 9223372036854775808.0 && value < 18446744073709551616.0
+                     ? static_cast<uint64_t>(value - 9223372036854775808.0) + (uint64_t{1} << 63)
+                     : static_cast<uint64_t>(truncate_to_int64(value)));
     default: break;
   }
   if (const MiniFloatFormat* format = mini_format(dtype_))
@@ -228,10 +237,12 @@ std::string Tensor::type_text() const { return fmt::format("{}{}", dtype_name(dt
 
 bool identical(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
-  if (a.dtype() == DType::kString) return std::equal(a.string_data().begin(), a.string_data().end(), b.string_data().begin());
+  if (a.dtype() == DType::kString)
+    return std::equal(a.string_data().begin(), a.string_data().end(), b.string_data().begin());
   if (dtype_bits(a.dtype()) % 8 != 0) {  // unused bits of the last byte do not count
     for (int64_t i = 0; i < a.size(); ++i)
-      if (packed_value(a.raw(), dtype_bits(a.dtype()), i) != packed_value(b.raw(), dtype_bits(b.dtype()), i)) return false;
+      if (packed_value(a.raw(), dtype_bits(a.dtype()), i) != packed_value(b.raw(), dtype_bits(b.dtype()), i))
+        return false;
     return true;
   }
   return a.size_bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;

@@ -1,4 +1,5 @@
-// The text form of a graph: prints and parses back to an identical graph (large constants by content hash when `inline_constants` is off).
+// The text form of a graph: prints and parses back to an identical graph (large constants by content hash when
+// `inline_constants` is off).
 #pragma once
 
 #include <functional>
@@ -10,8 +11,9 @@
 namespace tutti::ir {
 
 struct TextOptions {
-  bool inline_constants = true;       // else only type and hash
-  int64_t inline_limit = 64;          // elements; larger constants print as `dense<hash>`, which parses to seeded values in tests
+  bool inline_constants = true;  // else only type and hash
+  int64_t inline_limit =
+      64;  // elements; larger constants print as `dense<hash>`, which parses to seeded values in tests
   bool origins = false;
 };
 std::string print_graph(const Graph& graph, const TextOptions& options = {});

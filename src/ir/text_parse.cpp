@@ -35,31 +35,47 @@ std::optional<int64_t> to_int(std::string_view text) {
 class AttrParser final : public FieldVisitor {
  public:
   AttrParser(TextScanner& scanner, std::string_view name) : scanner_(scanner), name_(name) {}
-  void field(std::string_view n, int64_t& v) override { if (mine(n)) take(to_int(scanner_.scalar()), v, "an integer"); }
-  void field(std::string_view n, float& v) override { if (mine(n)) take_float(v); }
+  void field(std::string_view n, int64_t& v) override {
+    if (mine(n)) take(to_int(scanner_.scalar()), v, "an integer");
+  }
+  void field(std::string_view n, float& v) override {
+    if (mine(n)) take_float(v);
+  }
   void field(std::string_view n, bool& v) override {
     if (!mine(n)) return;
     const std::string_view word = scanner_.word();
     if (word != "true" && word != "false") fail("true or false");
     v = word == "true";
   }
-  void field(std::string_view n, std::string& v) override { if (mine(n)) take(scanner_.quoted(), v); }
-  void field(std::string_view n, DType& v) override { if (mine(n)) take(parse_dtype(scanner_.word()), v, "an element type"); }
+  void field(std::string_view n, std::string& v) override {
+    if (mine(n)) take(scanner_.quoted(), v);
+  }
+  void field(std::string_view n, DType& v) override {
+    if (mine(n)) take(parse_dtype(scanner_.word()), v, "an element type");
+  }
   void field(std::string_view n, std::optional<int64_t>& v) override {
     if (!mine(n)) return;
-    if (scanner_.take_word("none")) v.reset();
-    else take(to_int(scanner_.scalar()), v.emplace(), "an integer or none");
+    if (scanner_.take_word("none"))
+      v.reset();
+    else
+      take(to_int(scanner_.scalar()), v.emplace(), "an integer or none");
   }
   void field(std::string_view n, std::optional<float>& v) override {
     if (!mine(n)) return;
-    if (scanner_.take_word("none")) v.reset();
-    else take_float(v.emplace());
+    if (scanner_.take_word("none"))
+      v.reset();
+    else
+      take_float(v.emplace());
   }
   void field(std::string_view n, std::vector<int64_t>& v) override {
     list(n, v, [&](int64_t& x) { take(to_int(scanner_.scalar()), x, "an integer"); });
   }
-  void field(std::string_view n, std::vector<float>& v) override { list(n, v, [&](float& x) { take_float(x); }); }
-  void field(std::string_view n, std::vector<std::string>& v) override { list(n, v, [&](std::string& x) { take(scanner_.quoted(), x); }); }
+  void field(std::string_view n, std::vector<float>& v) override {
+    list(n, v, [&](float& x) { take_float(x); });
+  }
+  void field(std::string_view n, std::vector<std::string>& v) override {
+    list(n, v, [&](std::string& x) { take(scanner_.quoted(), x); });
+  }
   void choice(std::string_view n, int& v, std::span<const std::string_view> names) override {
     if (!mine(n)) return;
     const std::string_view word = scanner_.scalar();
@@ -73,21 +89,31 @@ class AttrParser final : public FieldVisitor {
 
  private:
   bool mine(std::string_view n) { return n == name_ && (found = true); }
-  void fail(std::string_view expected) { if (!error) error = scanner_.error(expected); }
-  template <class T> void take(std::optional<T> read, T& into, std::string_view expected) {
-    if (read) into = *read;
-    else fail(expected);
+  void fail(std::string_view expected) {
+    if (!error) error = scanner_.error(expected);
+  }
+  template <class T>
+  void take(std::optional<T> read, T& into, std::string_view expected) {
+    if (read)
+      into = *read;
+    else
+      fail(expected);
   }
   void take(Result<std::string> read, std::string& into) {
-    if (read.ok()) into = *read;
-    else if (!error) error = read.take_error();
+    if (read.ok())
+      into = *read;
+    else if (!error)
+      error = read.take_error();
   }
   void take_float(float& into) {
     const auto read = to_double(scanner_.scalar());
-    if (read) into = static_cast<float>(*read);
-    else fail("a number");
+    if (read)
+      into = static_cast<float>(*read);
+    else
+      fail("a number");
   }
-  template <class T, class F> void list(std::string_view n, std::vector<T>& into, F read) {
+  template <class T, class F>
+  void list(std::string_view n, std::vector<T>& into, F read) {
     if (!mine(n)) return;
     into.clear();
     if (!scanner_.take("[")) return fail("'['");
@@ -106,8 +132,10 @@ void fill_seeded(Tensor& tensor, uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    if (is_floating(tensor.dtype())) tensor.set_double(i, unit * 2 - 1);
-    else tensor.set_int(i, tensor.dtype() == DType::kBool ? unit < 0.5 : static_cast<int64_t>(unit * 4));
+    if (is_floating(tensor.dtype()))
+      tensor.set_double(i, unit * 2 - 1);
+    else
+      tensor.set_int(i, tensor.dtype() == DType::kBool ? unit < 0.5 : static_cast<int64_t>(unit * 4));
   }
 }
 
@@ -131,7 +159,9 @@ class Parser {
   Result<ValueType> type() {
     const std::string_view text = TUTTI_TRY(scanner_.bracketed_type());
     Result<ValueType> parsed = ValueType::parse(text);
-    if (!parsed.ok()) return Error(Code::kInvalidInput, fmt::format("{} ({})", scanner_.error("a type").message(), parsed.error().message()));
+    if (!parsed.ok())
+      return Error(Code::kInvalidInput,
+                   fmt::format("{} ({})", scanner_.error("a type").message(), parsed.error().message()));
     if (parsed->shape) {
       std::vector<std::string> symbols;
       for (const Dim& dim : *parsed->shape) dim.collect_symbols(symbols);
@@ -184,7 +214,10 @@ class Parser {
 
   Status statement() {
     if (scanner_.take_word("symbol")) return symbol();
-    struct Target { std::string name; std::optional<ValueType> type; };
+    struct Target {
+      std::string name;
+      std::optional<ValueType> type;
+    };
     std::vector<Target> targets;
     do {
       Target& target = targets.emplace_back();
@@ -220,9 +253,12 @@ class Parser {
     bool fits = written.kind == inferred.kind && written.dtype == inferred.dtype;
     if (fits && written.shape && inferred.shape) {
       fits = written.shape->size() == inferred.shape->size();
-      for (size_t i = 0; fits && i < written.shape->size(); ++i) fits = !Dim::never_equal((*written.shape)[i], (*inferred.shape)[i]);
+      for (size_t i = 0; fits && i < written.shape->size(); ++i)
+        fits = !Dim::never_equal((*written.shape)[i], (*inferred.shape)[i]);
     }
-    if (!fits) return scanner_.error(fmt::format("before this a value '%{}' of type {}, as inferred, not {}", graph_.value(id).name, inferred.text(), written.text()));
+    if (!fits)
+      return scanner_.error(fmt::format("before this a value '%{}' of type {}, as inferred, not {}",
+                                        graph_.value(id).name, inferred.text(), written.text()));
     inferred = written;
     return ok_status();
   }
@@ -248,8 +284,10 @@ class Parser {
     if (splat) {
       TUTTI_TRY(element(tensor, 0));
       for (int64_t i = 1; i < tensor.size(); ++i)
-        if (is_floating(type.dtype)) tensor.set_double(i, tensor.get_double(0));
-        else tensor.set_int(i, tensor.get_int(0));
+        if (is_floating(type.dtype))
+          tensor.set_double(i, tensor.get_double(0));
+        else
+          tensor.set_int(i, tensor.get_int(0));
     } else if (scanner_.take("<")) {
       uint64_t seed = 0;
       for (const char c : scanner_.word()) seed = seed * 31 + static_cast<unsigned char>(c);
@@ -288,8 +326,10 @@ class Parser {
   Result<NodeId> node(NodeSpec spec) {
     TUTTI_TRY(scanner_.expect("("));
     while (scanner_.peek() != ')') {
-      if (scanner_.take_word("none")) spec.inputs.push_back(kNoValue);
-      else spec.inputs.push_back(TUTTI_TRY(known(TUTTI_TRY(scanner_.value_name()))));
+      if (scanner_.take_word("none"))
+        spec.inputs.push_back(kNoValue);
+      else
+        spec.inputs.push_back(TUTTI_TRY(known(TUTTI_TRY(scanner_.value_name()))));
       if (!scanner_.take(",")) break;
     }
     TUTTI_TRY(scanner_.expect(")"));
@@ -314,7 +354,8 @@ class Parser {
       AttrParser parser(scanner_, name);
       attrs.visit(parser);
       if (parser.error) return *std::move(parser.error);
-      if (!parser.found) return scanner_.error(fmt::format("an attribute of this operator before this, not '{}'", name));
+      if (!parser.found)
+        return scanner_.error(fmt::format("an attribute of this operator before this, not '{}'", name));
       if (!scanner_.take(",")) break;
     }
     return scanner_.expect("}");

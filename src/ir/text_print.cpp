@@ -11,7 +11,10 @@ namespace tutti::ir {
 namespace {
 
 bool is_plain_name(std::string_view name) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '/' || c == ':' || c == '-'; };
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '/' || c == ':' ||
+           c == '-';
+  };
   return !name.empty() && std::all_of(name.begin(), name.end(), plain);
 }
 
@@ -19,9 +22,12 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (byte < 32 || byte > 126) out += fmt::format("\\x{:02x}", byte);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (byte < 32 || byte > 126)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -97,7 +103,8 @@ class Printer {
     for (const auto& [symbol, range] : graph.symbols()) {
       if (range.min == 0 && range.max == INT64_MAX) continue;
       indent(depth);
-      text += range.max == INT64_MAX ? fmt::format("symbol {}: {}..\n", symbol, range.min) : fmt::format("symbol {}: {}..{}\n", symbol, range.min, range.max);
+      text += range.max == INT64_MAX ? fmt::format("symbol {}: {}..\n", symbol, range.min)
+                                     : fmt::format("symbol {}: {}..{}\n", symbol, range.min, range.max);
     }
   }
 

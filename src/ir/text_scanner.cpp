@@ -7,7 +7,8 @@ namespace tutti::ir {
 namespace {
 
 bool is_word_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '/' || c == ':' || c == '-';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '/' || c == ':' ||
+         c == '-';
 }
 
 int hex_digit(char c) {
@@ -20,9 +21,12 @@ int hex_digit(char c) {
 
 void TextScanner::skip_space() {
   while (at_ < text_.size()) {
-    if (text_[at_] == '#') while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-    else if (std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
-    else return;
+    if (text_[at_] == '#')
+      while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+    else if (std::isspace(static_cast<unsigned char>(text_[at_])))
+      ++at_;
+    else
+      return;
   }
 }
 
@@ -108,7 +112,9 @@ Result<std::string_view> TextScanner::bracketed_type() {
 std::string_view TextScanner::scalar() {
   skip_space();
   const size_t start = at_;
-  while (at_ < text_.size() && !std::isspace(static_cast<unsigned char>(text_[at_])) && std::string_view(",]})").find(text_[at_]) == std::string_view::npos) ++at_;
+  while (at_ < text_.size() && !std::isspace(static_cast<unsigned char>(text_[at_])) &&
+         std::string_view(",]})").find(text_[at_]) == std::string_view::npos)
+    ++at_;
   return text_.substr(start, at_ - start);
 }
 
@@ -119,7 +125,8 @@ Error TextScanner::error(std::string_view expected) {
   const size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   std::string_view found = text_.substr(at_, std::min<size_t>(20, text_.size() - at_));
   found = found.substr(0, found.find('\n'));
-  return make_error(Code::kInvalidInput, "line {}, column {}: found '{}', expected {}", line, at_ - line_start + 1, at_ < text_.size() ? found : "the end", expected);
+  return make_error(Code::kInvalidInput, "line {}, column {}: found '{}', expected {}", line, at_ - line_start + 1,
+                    at_ < text_.size() ? found : "the end", expected);
 }
 
 }  // namespace tutti::ir

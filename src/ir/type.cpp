@@ -11,7 +11,8 @@ std::string ValueType::text() const {
 namespace {
 
 Error bad_type(std::string_view text) {
-  return make_error(Code::kInvalidInput, "type '{}': expected a form like float32[1,n,8], seq<int64[?]> or opt<...>", text);
+  return make_error(Code::kInvalidInput, "type '{}': expected a form like float32[1,n,8], seq<int64[?]> or opt<...>",
+                    text);
 }
 
 Result<Shape> parse_shape(std::string_view list) {

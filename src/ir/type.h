@@ -9,8 +9,8 @@
 
 namespace tutti::ir {
 
-// A tensor, a sequence of tensors, or an optional of either. `shape` is empty when the rank is unknown; for sequences it is the
-// elements' common shape if they have one.
+// A tensor, a sequence of tensors, or an optional of either. `shape` is empty when the rank is unknown; for sequences
+// it is the elements' common shape if they have one.
 struct ValueType {
   enum class Kind : uint8_t { kTensor, kSequence };
   Kind kind = Kind::kTensor;
@@ -18,8 +18,12 @@ struct ValueType {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;
 
-  static ValueType tensor(DType dtype, std::optional<Shape> shape) { return {Kind::kTensor, false, dtype, std::move(shape)}; }
-  static ValueType sequence(DType dtype, std::optional<Shape> shape = {}) { return {Kind::kSequence, false, dtype, std::move(shape)}; }
+  static ValueType tensor(DType dtype, std::optional<Shape> shape) {
+    return {Kind::kTensor, false, dtype, std::move(shape)};
+  }
+  static ValueType sequence(DType dtype, std::optional<Shape> shape = {}) {
+    return {Kind::kSequence, false, dtype, std::move(shape)};
+  }
 
   bool is_tensor() const { return kind == Kind::kTensor && !is_optional; }
   bool has_rank() const { return shape.has_value(); }

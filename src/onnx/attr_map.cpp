@@ -9,8 +9,8 @@ namespace {
 
 using ir::DType;
 
-constexpr std::string_view kKindNames[] = {"an integer", "a float", "a string", "integers", "floats", "strings",
-                                           "a tensor", "a sparse tensor", "a type", "a graph"};
+constexpr std::string_view kKindNames[] = {"an integer", "a float",  "a string",        "integers", "floats",
+                                           "strings",    "a tensor", "a sparse tensor", "a type",   "a graph"};
 
 // Writes the entries of an AttrMap into the fields that carry their names.
 class Filler : public ir::FieldVisitor {
@@ -35,7 +35,8 @@ class Filler : public ir::FieldVisitor {
     int64_t number = static_cast<int64_t>(value);
     if (!assign(name, number, "an element type")) return;
     if (number < 0 || number >= ir::kDTypeCount)
-      fail(make_error(Code::kInvalidModel, "attribute '{}': found element type {}, expected 0 to {}", name, number, ir::kDTypeCount - 1));
+      fail(make_error(Code::kInvalidModel, "attribute '{}': found element type {}, expected 0 to {}", name, number,
+                      ir::kDTypeCount - 1));
     else
       value = static_cast<DType>(number);
   }
@@ -56,20 +57,25 @@ class Filler : public ir::FieldVisitor {
     const AttrValue* found = map_.find(name);
     if (!found) return;
     mark(name);
-    if (const int64_t* index = std::get_if<int64_t>(found); index && *index >= 0 && *index < static_cast<int64_t>(names.size())) {
+    if (const int64_t* index = std::get_if<int64_t>(found);
+        index && *index >= 0 && *index < static_cast<int64_t>(names.size())) {
       value = static_cast<int>(*index);
       return;
     }
     const std::string* text = std::get_if<std::string>(found);
     const auto at = text ? std::find(names.begin(), names.end(), *text) : names.end();
-    if (at != names.end()) value = static_cast<int>(at - names.begin());
-    else fail(make_error(Code::kUnsupported, "attribute '{}': found {}, expected one of {}", name, text ? *text : "a number", fmt::join(names, ", ")));
+    if (at != names.end())
+      value = static_cast<int>(at - names.begin());
+    else
+      fail(make_error(Code::kUnsupported, "attribute '{}': found {}, expected one of {}", name,
+                      text ? *text : "a number", fmt::join(names, ", ")));
   }
 
   Status finish() {
     if (error_) return *error_;
     for (size_t i = 0; i < used_.size(); ++i)
-      if (!used_[i]) return make_error(Code::kUnsupported, "attribute '{}' is not known for this operator", map_.entries()[i].first);
+      if (!used_[i])
+        return make_error(Code::kUnsupported, "attribute '{}' is not known for this operator", map_.entries()[i].first);
     return {};
   }
 
@@ -90,7 +96,8 @@ class Filler : public ir::FieldVisitor {
       value = *held;
       return true;
     }
-    fail(make_error(Code::kInvalidModel, "attribute '{}': found {}, expected {}", name, kKindNames[found->index()], expected));
+    fail(make_error(Code::kInvalidModel, "attribute '{}': found {}, expected {}", name, kKindNames[found->index()],
+                    expected));
     return false;
   }
   // An empty list in the file has no kind of its own.
@@ -132,27 +139,32 @@ Status AttrMap::add(pb::AttributeProto& a) {
     case pb::AttributeProto::STRING: set(a.name(), a.s()); return {};
     case pb::AttributeProto::INTS: set(a.name(), std::vector<int64_t>(a.ints().begin(), a.ints().end())); return {};
     case pb::AttributeProto::FLOATS: set(a.name(), std::vector<float>(a.floats().begin(), a.floats().end())); return {};
-    case pb::AttributeProto::STRINGS: set(a.name(), std::vector<std::string>(a.strings().begin(), a.strings().end())); return {};
+    case pb::AttributeProto::STRINGS:
+      set(a.name(), std::vector<std::string>(a.strings().begin(), a.strings().end()));
+      return {};
     case pb::AttributeProto::TENSOR: set(a.name(), a.mutable_t()); return {};
     case pb::AttributeProto::SPARSE_TENSOR: set(a.name(), a.mutable_sparse_tensor()); return {};
     case pb::AttributeProto::TYPE_PROTO: set(a.name(), a.mutable_tp()); return {};
     case pb::AttributeProto::GRAPH: set(a.name(), a.mutable_g()); return {};
     default: break;
   }
-  return make_error(Code::kUnsupported, "attribute '{}': found kind {}, expected a single value or a list of numbers or strings", a.name(),
+  return make_error(Code::kUnsupported,
+                    "attribute '{}': found kind {}, expected a single value or a list of numbers or strings", a.name(),
                     static_cast<int>(a.type()));
 }
 
 Result<AttrMap> AttrMap::read(pb::NodeProto& node, const AttrMap* bindings) {
   AttrMap out;
   for (pb::AttributeProto& attribute : *node.mutable_attribute()) {
-    if (out.has(attribute.name())) return make_error(Code::kInvalidModel, "attribute '{}': found twice, expected once", attribute.name());
+    if (out.has(attribute.name()))
+      return make_error(Code::kInvalidModel, "attribute '{}': found twice, expected once", attribute.name());
     if (attribute.ref_attr_name().empty()) {
       TUTTI_TRY(out.add(attribute));
       continue;
     }
     if (!bindings)
-      return make_error(Code::kInvalidModel, "attribute '{}': found a reference to '{}' outside a function", attribute.name(), attribute.ref_attr_name());
+      return make_error(Code::kInvalidModel, "attribute '{}': found a reference to '{}' outside a function",
+                        attribute.name(), attribute.ref_attr_name());
     if (const AttrValue* bound = bindings->find(attribute.ref_attr_name())) out.set(attribute.name(), *bound);
   }
   return out;

@@ -1,4 +1,5 @@
-// The attributes of one model node as a small dictionary that converters edit before it fills an operator's attribute struct.
+// The attributes of one model node as a small dictionary that converters edit before it fills an operator's attribute
+// struct.
 #pragma once
 
 #include <optional>
@@ -15,16 +16,17 @@
 namespace tutti::onnx {
 
 // Protobuf pointers are into the model, which outlives the import.
-using AttrValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
-                               pb::TensorProto*, pb::SparseTensorProto*, pb::TypeProto*, pb::GraphProto*>;
+using AttrValue =
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
+                 pb::TensorProto*, pb::SparseTensorProto*, pb::TypeProto*, pb::GraphProto*>;
 
 class AttrMap {
  public:
   AttrMap() = default;
   AttrMap(std::initializer_list<std::pair<std::string, AttrValue>> entries) : entries_(entries) {}
 
-  // Reads a node's attributes. References to a function's attributes (ref_attr_name) are looked up in `bindings`; one that is not
-  // bound is absent. Errors name the attribute.
+  // Reads a node's attributes. References to a function's attributes (ref_attr_name) are looked up in `bindings`; one
+  // that is not bound is absent. Errors name the attribute.
   static Result<AttrMap> read(pb::NodeProto& node, const AttrMap* bindings);
   // Adds one attribute of the model.
   Status add(pb::AttributeProto& attribute);
@@ -50,7 +52,8 @@ class AttrMap {
   }
   const std::vector<std::pair<std::string, AttrValue>>& entries() const { return entries_; }
 
-  // Writes every entry into the field of its name; an entry without a field is kUnsupported, a wrong kind kInvalidModel.
+  // Writes every entry into the field of its name; an entry without a field is kUnsupported, a wrong kind
+  // kInvalidModel.
   Status fill(ir::Attrs& attrs) const;
 
  private:

@@ -28,19 +28,22 @@ Result<Place> read_place(const pb::TensorProto& tensor) {
     if (entry.key() == "offset") out.offset = TUTTI_TRY(parse_number("offset", entry.value()));
     if (entry.key() == "length") out.length = TUTTI_TRY(parse_number("length", entry.value()));
   }
-  if (out.location.empty()) return make_error(Code::kInvalidModel, "external data: found no location, expected a file name");
+  if (out.location.empty())
+    return make_error(Code::kInvalidModel, "external data: found no location, expected a file name");
   return out;
 }
 
 Error leaves_folder(const std::string& location) {
-  return make_error(Code::kInvalidModel, "external data '{}': found a path that leaves the model's folder, expected a file in it", location)
+  return make_error(Code::kInvalidModel,
+                    "external data '{}': found a path that leaves the model's folder, expected a file in it", location)
       .with_hint("put the weights beside the model (a copy, not a link to elsewhere)");
 }
 
 // Lexically inside: relative, no ".." step, no NUL.
 bool stays_inside(const std::string& location) {
   const fs::path path(location);
-  if (path.is_absolute() || location.find('\0') != std::string::npos || location.find('\\') != std::string::npos) return false;
+  if (path.is_absolute() || location.find('\0') != std::string::npos || location.find('\\') != std::string::npos)
+    return false;
   for (const fs::path& part : path)
     if (part == "..") return false;
   return true;
@@ -51,7 +54,8 @@ bool stays_inside(const std::string& location) {
 Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& location) {
   if (const auto found = files_.find(location); found != files_.end()) return found->second;
   if (base_dir_.empty())
-    return make_error(Code::kInvalidModel, "external data '{}': found a model in memory, expected one in a folder", location)
+    return make_error(Code::kInvalidModel, "external data '{}': found a model in memory, expected one in a folder",
+                      location)
         .with_hint("import the model by its path");
   if (!stays_inside(location)) return leaves_folder(location);
   std::error_code failed;
@@ -59,11 +63,13 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& 
   if (failed) return make_error(Code::kNotFound, "model folder '{}': {}", base_dir_, failed.message());
   const fs::path real = fs::canonical(folder / location, failed);
   if (failed)
-    return make_error(Code::kNotFound, "external data '{}': found no such file in '{}' ({})", location, base_dir_, failed.message())
+    return make_error(Code::kNotFound, "external data '{}': found no such file in '{}' ({})", location, base_dir_,
+                      failed.message())
         .with_hint("copy the weight files together with the model");
   const fs::path relative = real.lexically_relative(folder);
   if (relative.empty() || *relative.begin() == "..") return leaves_folder(location);
-  auto file = std::make_shared<const MappedFile>(TUTTI_TRY(MappedFile::open(real.string()).with_context(fmt::format("external data '{}'", location))));
+  auto file = std::make_shared<const MappedFile>(
+      TUTTI_TRY(MappedFile::open(real.string()).with_context(fmt::format("external data '{}'", location))));
   files_.emplace(location, file);
   return file;
 }
@@ -71,15 +77,18 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& 
 Result<ExternalBytes> ExternalData::find(const pb::TensorProto& tensor, uint64_t expected_bytes) {
   const Place place = TUTTI_TRY(read_place(tensor));
   if (place.length && *place.length != expected_bytes)
-    return make_error(Code::kInvalidModel, "external data '{}': found a length of {} bytes, expected {} (from type and dims)", place.location,
-                      *place.length, expected_bytes);
+    return make_error(Code::kInvalidModel,
+                      "external data '{}': found a length of {} bytes, expected {} (from type and dims)",
+                      place.location, *place.length, expected_bytes);
   auto file = TUTTI_TRY(open(place.location));
   const uint64_t size = file->size_bytes();
   if (place.offset > size || expected_bytes > size - place.offset)
-    return make_error(Code::kInvalidModel, "external data '{}': found a file of {} bytes, expected at least {} (offset {} + {} bytes)",
+    return make_error(Code::kInvalidModel,
+                      "external data '{}': found a file of {} bytes, expected at least {} (offset {} + {} bytes)",
                       place.location, size, place.offset + expected_bytes, place.offset, expected_bytes)
         .with_hint("the weight file is cut short or belongs to another model");
-  return ExternalBytes{file->bytes().subspan(static_cast<size_t>(place.offset), static_cast<size_t>(expected_bytes)), file};
+  return ExternalBytes{file->bytes().subspan(static_cast<size_t>(place.offset), static_cast<size_t>(expected_bytes)),
+                       file};
 }
 
 }  // namespace tutti::onnx

@@ -17,8 +17,8 @@ struct ExternalBytes {
   std::shared_ptr<const MappedFile> file;
 };
 
-// Maps each file once, however many tensors share it. Files must lie in the model's folder or below: absolute paths, ".." and symbolic
-// links that lead out are refused. One thread at a time.
+// Maps each file once, however many tensors share it. Files must lie in the model's folder or below: absolute paths,
+// ".." and symbolic links that lead out are refused. One thread at a time.
 class ExternalData {
  public:
   explicit ExternalData(std::string base_dir) : base_dir_(std::move(base_dir)) {}

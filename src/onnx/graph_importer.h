@@ -22,7 +22,8 @@ namespace tutti::onnx {
 using Scope = std::unordered_map<std::string, ir::ValueId>;
 using Opsets = std::map<std::string, int64_t, std::less<>>;  // "" for ai.onnx
 
-// Where names, versions and attribute references of the nodes at hand are looked up: one per graph and per inlined function call.
+// Where names, versions and attribute references of the nodes at hand are looked up: one per graph and per inlined
+// function call.
 struct Frame {
   Scope* scope = nullptr;
   const Opsets* opsets = nullptr;
@@ -53,8 +54,8 @@ struct Session {
 std::string function_key(const std::string& domain, const std::string& name, const std::string& overload);
 Opsets read_opsets(const google::protobuf::RepeatedPtrField<pb::OperatorSetIdProto>& imports);
 
-// Fills one graph. Broken and unsupported nodes are recorded in the session and replaced by placeholders, so that the rest is checked
-// too; such a graph must be thrown away. One thread at a time.
+// Fills one graph. Broken and unsupported nodes are recorded in the session and replaced by placeholders, so that the
+// rest is checked too; such a graph must be thrown away. One thread at a time.
 class GraphImporter {
  public:
   GraphImporter(Session& session, ir::Graph& graph) : session_(session), graph_(graph) {}
@@ -62,13 +63,16 @@ class GraphImporter {
   // The outermost graph: inputs, initializers, nodes, outputs.
   Status import_main(pb::GraphProto& proto, Frame frame);
   // A body: `own_inputs` are the types of the inputs it declares; captures follow them.
-  Status import_body(pb::GraphProto& proto, const Frame& outer, const ir::Graph& outer_graph, const std::vector<ir::ValueType>& own_inputs,
-                     const std::vector<Capture>& captures, const std::vector<bool>& outer_tainted);
+  Status import_body(pb::GraphProto& proto, const Frame& outer, const ir::Graph& outer_graph,
+                     const std::vector<ir::ValueType>& own_inputs, const std::vector<Capture>& captures,
+                     const std::vector<bool>& outer_tainted);
 
   Session& session() { return session_; }
   ir::Graph& graph() { return graph_; }
   // The value comes from a node that could not be imported; its type means nothing.
-  bool is_tainted(ir::ValueId value) const { return static_cast<size_t>(value) < tainted_.size() && tainted_[static_cast<size_t>(value)]; }
+  bool is_tainted(ir::ValueId value) const {
+    return static_cast<size_t>(value) < tainted_.size() && tainted_[static_cast<size_t>(value)];
+  }
   const std::vector<bool>& tainted() const { return tainted_; }
   bool any_tainted() const { return any_tainted_; }
   // Frames of functions share their tensors between calls.
@@ -83,7 +87,8 @@ class GraphImporter {
   Status import_node(pb::NodeProto& node, const Frame& frame);
   // Sets `tainted` when a body turns out to hold a node that cannot be imported.
   Status convert(const MapRow& row, NodeBuilder::Setup setup, bool& tainted);
-  Status inline_function(pb::FunctionProto& function, pb::NodeProto& call, const Frame& frame, const std::vector<ir::ValueId>& inputs);
+  Status inline_function(pb::FunctionProto& function, pb::NodeProto& call, const Frame& frame,
+                         const std::vector<ir::ValueId>& inputs);
   Status bind_function(pb::FunctionProto& function, pb::NodeProto& call, const Frame& frame, AttrMap& bindings);
   std::vector<ir::ValueId> resolve_inputs(const pb::NodeProto& node, const Frame& frame, bool& tainted);
   void add_placeholder(const pb::NodeProto& node, const Frame& frame);

@@ -26,7 +26,8 @@ Error summarise(const std::vector<UnsupportedNode>& nodes) {
       text += fmt::format("\n  ... and {} more kinds", kinds.size() - kMostLines);
       break;
     }
-    text += fmt::format("\n  {} ({}, opset {}) x{}, first '{}': {}", first->op, first->domain, first->version, count, first->name, first->reason);
+    text += fmt::format("\n  {} ({}, opset {}) x{}, first '{}': {}", first->op, first->domain, first->version, count,
+                        first->name, first->reason);
     if (!first->hint.empty()) text += fmt::format(" ({})", first->hint);
   }
   return Error(Code::kUnsupported, text);
@@ -36,7 +37,8 @@ void describe_model(const pb::ModelProto& model, ImportReport& report) {
   report.ir_version = model.ir_version();
   report.producer_name = model.producer_name();
   report.producer_version = model.producer_version();
-  for (const auto& [domain, version] : read_opsets(model.opset_import())) report.opsets[domain.empty() ? "ai.onnx" : domain] = version;
+  for (const auto& [domain, version] : read_opsets(model.opset_import()))
+    report.opsets[domain.empty() ? "ai.onnx" : domain] = version;
 }
 
 // The model's own dictionary keeps its keys; what we add starts with "onnx.".
@@ -59,8 +61,12 @@ void keep_metadata(const pb::ModelProto& model, const ImportReport& report, ir::
 
 Status index_functions(pb::ModelProto& model, Session& session) {
   for (pb::FunctionProto& function : *model.mutable_functions()) {
-    const bool fresh = session.functions.emplace(function_key(function.domain(), function.name(), function.overload()), &function).second;
-    if (!fresh) return make_error(Code::kInvalidModel, "function '{}.{}': found it twice, expected one definition", function.domain(), function.name());
+    const bool fresh =
+        session.functions.emplace(function_key(function.domain(), function.name(), function.overload()), &function)
+            .second;
+    if (!fresh)
+      return make_error(Code::kInvalidModel, "function '{}.{}': found it twice, expected one definition",
+                        function.domain(), function.name());
   }
   return {};
 }
@@ -75,7 +81,9 @@ Opsets main_opsets(const pb::ModelProto& model, Session& session) {
     if (!implied && opsets.size() == 1) session.warn("the model does not name its operator set: taken as the newest");
   }
   if (opsets[""] > kNewestOpset)
-    session.warn(fmt::format("the model uses opset {}; the newest known is {}: operators that changed since may be misread", opsets[""], kNewestOpset));
+    session.warn(
+        fmt::format("the model uses opset {}; the newest known is {}: operators that changed since may be misread",
+                    opsets[""], kNewestOpset));
   return opsets;
 }
 
@@ -96,7 +104,8 @@ Result<ir::Graph> import_parsed(pb::ModelProto& model, Session& session) {
   return graph;
 }
 
-Result<ir::Graph> import_any(std::span<const std::byte> bytes, const std::string& base_dir, const ImportOptions& options, ImportReport* report) {
+Result<ir::Graph> import_any(std::span<const std::byte> bytes, const std::string& base_dir,
+                             const ImportOptions& options, ImportReport* report) {
   ImportReport own_report;
   ImportReport& filled = report ? *report : own_report;
   filled = {};
@@ -115,8 +124,8 @@ Result<ir::Graph> import_model(const std::string& path, const ImportOptions& opt
   return import_any(file.bytes(), folder.empty() ? "." : folder, options, report).with_context(path);
 }
 
-Result<ir::Graph> import_model_bytes(std::span<const std::byte> bytes, const std::string& base_dir, const ImportOptions& options,
-                                     ImportReport* report) {
+Result<ir::Graph> import_model_bytes(std::span<const std::byte> bytes, const std::string& base_dir,
+                                     const ImportOptions& options, ImportReport* report) {
   return import_any(bytes, base_dir, options, report);
 }
 

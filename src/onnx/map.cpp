@@ -34,7 +34,8 @@ Status microsoft(NodeBuilder& node) {
 Status direct(NodeBuilder& node) { return node.finish(node.op_type(), node.inputs()); }
 
 OperatorMap::OperatorMap() {
-  for (const auto& rows : {pointwise_rows(), shape_rows(), gather_rows(), reduce_rows(), neural_rows(), image_rows(), control_rows()})
+  for (const auto& rows :
+       {pointwise_rows(), shape_rows(), gather_rows(), reduce_rows(), neural_rows(), image_rows(), control_rows()})
     for (const MapRow& row : rows) rows_[row.name].push_back(row);
 }
 
@@ -57,13 +58,15 @@ OperatorMap::Found OperatorMap::find_microsoft(const std::string& op) const {
   static constexpr MapRow kRow{"", 1, microsoft};
   const bool known = ops::find_op("com.microsoft." + op) || ops::find_op(op);
   if (known) return {&kRow, {}, {}};
-  return {nullptr, "this operator of com.microsoft is not implemented", "export without the runtime's own optimisations, or as ONNX operators"};
+  return {nullptr, "this operator of com.microsoft is not implemented",
+          "export without the runtime's own optimisations, or as ONNX operators"};
 }
 
 OperatorMap::Found OperatorMap::find(const std::string& domain, const std::string& op, int64_t version) const {
   if (domain == "com.microsoft") return find_microsoft(op);
   if (!domain.empty() && domain != "ai.onnx")
-    return {nullptr, fmt::format("operators of the domain '{}' are not known", domain), "export them as model-local functions, or as ONNX operators"};
+    return {nullptr, fmt::format("operators of the domain '{}' are not known", domain),
+            "export them as model-local functions, or as ONNX operators"};
   const auto found = rows_.find(op);
   if (found == rows_.end()) return {nullptr, "there is no such operator", near_names(op)};
   const MapRow* best = nullptr;
@@ -73,7 +76,8 @@ OperatorMap::Found OperatorMap::find(const std::string& domain, const std::strin
     if (row.since <= version && (!best || row.since > best->since)) best = &row;
   }
   if (best) return {best, {}, {}};
-  return {nullptr, fmt::format("version {} of the operator set does not have it in a known form", version), fmt::format("known from opset {} on", first)};
+  return {nullptr, fmt::format("version {} of the operator set does not have it in a known form", version),
+          fmt::format("known from opset {} on", first)};
 }
 
 }  // namespace tutti::onnx

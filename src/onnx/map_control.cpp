@@ -13,12 +13,15 @@ std::vector<std::unique_ptr<ir::Graph>> bodies_of(std::unique_ptr<ir::Graph> bod
   return out;
 }
 
-void append(std::vector<ValueId>& to, const std::vector<ValueId>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<ValueId>& to, const std::vector<ValueId>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 Status build_if(NodeBuilder& node) {
   const auto captures = TUTTI_TRY(node.find_captures({"then_branch", "else_branch"}));
   std::vector<std::unique_ptr<ir::Graph>> bodies;
-  for (const char* branch : {"then_branch", "else_branch"}) bodies.push_back(TUTTI_TRY(node.body(branch, {}, captures)));
+  for (const char* branch : {"then_branch", "else_branch"})
+    bodies.push_back(TUTTI_TRY(node.body(branch, {}, captures)));
   std::vector<ValueId> inputs{node.input(0)};
   append(inputs, node.capture_inputs(captures));
   const int outputs = static_cast<int>(bodies[0]->outputs().size());
@@ -28,10 +31,13 @@ Status build_if(NodeBuilder& node) {
 Status build_loop(NodeBuilder& node) {
   const int carried = TUTTI_TRY(node.body_input_count("body")) - 2;
   if (carried < 0 || node.input_count() > carried + 2)
-    return make_error(Code::kInvalidModel, "found {} inputs and a body of {}, expected the body to take the iteration, the condition and each carried value",
+    return make_error(Code::kInvalidModel,
+                      "found {} inputs and a body of {}, expected the body to take the iteration, the condition and "
+                      "each carried value",
                       node.input_count(), carried + 2);
   const auto captures = TUTTI_TRY(node.find_captures({"body"}));
-  std::vector<ValueType> own{ValueType::tensor(ir::DType::kInt64, ir::Shape{}), ValueType::tensor(ir::DType::kBool, ir::Shape{})};
+  std::vector<ValueType> own{ValueType::tensor(ir::DType::kInt64, ir::Shape{}),
+                             ValueType::tensor(ir::DType::kBool, ir::Shape{})};
   std::vector<ValueId> inputs{node.input(0), node.input(1)};
   for (int i = 2; i < carried + 2; ++i) {
     inputs.push_back(node.input(i));
@@ -40,7 +46,8 @@ Status build_loop(NodeBuilder& node) {
   auto body = TUTTI_TRY(node.body("body", own, captures));
   append(inputs, node.capture_inputs(captures));
   const int outputs = static_cast<int>(body->outputs().size()) - 1;
-  return node.finish("Loop", std::move(inputs), {{"carried", static_cast<int64_t>(carried)}}, bodies_of(std::move(body)), outputs);
+  return node.finish("Loop", std::move(inputs), {{"carried", static_cast<int64_t>(carried)}},
+                     bodies_of(std::move(body)), outputs);
 }
 
 // What one iteration sees of a scanned input.
@@ -55,7 +62,8 @@ ValueType slice_type(ValueType type, int64_t axis) {
 Status build_scan(NodeBuilder& node) {
   const auto scanned = node.attrs.get<int64_t>("num_scan_inputs");
   if (!scanned || *scanned < 0 || *scanned > node.input_count())
-    return make_error(Code::kInvalidModel, "attribute 'num_scan_inputs': found {}, expected 0 to {}", scanned.value_or(-1), node.input_count());
+    return make_error(Code::kInvalidModel, "attribute 'num_scan_inputs': found {}, expected 0 to {}",
+                      scanned.value_or(-1), node.input_count());
   const auto captures = TUTTI_TRY(node.find_captures({"body"}));
   const auto axes = node.attrs.get<std::vector<int64_t>>("scan_input_axes").value_or(std::vector<int64_t>{});
   const int states = node.input_count() - static_cast<int>(*scanned);
@@ -63,7 +71,8 @@ Status build_scan(NodeBuilder& node) {
   for (int i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
     const size_t scan = static_cast<size_t>(i - states);
-    own.push_back(i < states ? node.loosened(node.input_type(i), node.graph()) : slice_type(node.input_type(i), scan < axes.size() ? axes[scan] : 0));
+    own.push_back(i < states ? node.loosened(node.input_type(i), node.graph())
+                             : slice_type(node.input_type(i), scan < axes.size() ? axes[scan] : 0));
   }
   auto body = TUTTI_TRY(node.body("body", own, captures));
   std::vector<ValueId> inputs = node.inputs();
@@ -75,7 +84,8 @@ Status build_scan(NodeBuilder& node) {
 }
 
 Status build_scan_8(NodeBuilder&) {
-  return Error(Code::kUnsupported, "the batched form of Scan (opset 8) is not converted", "convert the model to opset 9 or newer");
+  return Error(Code::kUnsupported, "the batched form of Scan (opset 8) is not converted",
+               "convert the model to opset 9 or newer");
 }
 
 Status build_sequence_map(NodeBuilder& node) {
@@ -91,7 +101,8 @@ Status build_sequence_map(NodeBuilder& node) {
   std::vector<ValueId> inputs = node.inputs();
   append(inputs, node.capture_inputs(captures));
   const int outputs = static_cast<int>(body->outputs().size());
-  return node.finish("SequenceMap", std::move(inputs), {{"additional", static_cast<int64_t>(node.input_count() - 1)}}, bodies_of(std::move(body)), outputs);
+  return node.finish("SequenceMap", std::move(inputs), {{"additional", static_cast<int64_t>(node.input_count() - 1)}},
+                     bodies_of(std::move(body)), outputs);
 }
 
 // An optional without a value says what it would hold; one with a value need not.
@@ -106,11 +117,26 @@ Status build_optional(NodeBuilder& node) {
 }
 
 constexpr MapRow kRows[] = {
-    {"If", 1, build_if}, {"Loop", 1, build_loop}, {"Scan", 8, build_scan_8}, {"Scan", 9, build_scan}, {"SequenceMap", 17, build_sequence_map},
-    {"ConcatFromSequence", 11, direct}, {"SequenceAt", 11, direct}, {"SequenceConstruct", 11, direct}, {"SequenceEmpty", 11, direct},
-    {"SequenceErase", 11, direct}, {"SequenceInsert", 11, direct}, {"SequenceLength", 11, direct}, {"SplitToSequence", 11, direct},
-    {"Optional", 15, build_optional}, {"OptionalGetElement", 15, direct}, {"OptionalHasElement", 15, direct},
-    {"RegexFullMatch", 20, direct}, {"StringConcat", 20, direct}, {"StringNormalizer", 10, direct}, {"StringSplit", 20, direct},
+    {"If", 1, build_if},
+    {"Loop", 1, build_loop},
+    {"Scan", 8, build_scan_8},
+    {"Scan", 9, build_scan},
+    {"SequenceMap", 17, build_sequence_map},
+    {"ConcatFromSequence", 11, direct},
+    {"SequenceAt", 11, direct},
+    {"SequenceConstruct", 11, direct},
+    {"SequenceEmpty", 11, direct},
+    {"SequenceErase", 11, direct},
+    {"SequenceInsert", 11, direct},
+    {"SequenceLength", 11, direct},
+    {"SplitToSequence", 11, direct},
+    {"Optional", 15, build_optional},
+    {"OptionalGetElement", 15, direct},
+    {"OptionalHasElement", 15, direct},
+    {"RegexFullMatch", 20, direct},
+    {"StringConcat", 20, direct},
+    {"StringNormalizer", 10, direct},
+    {"StringSplit", 20, direct},
     {"TfIdfVectorizer", 9, direct},
 };
 

@@ -8,7 +8,8 @@ using ir::ValueId;
 
 // Upsample and the first Resize: output x comes from input floor(x / scale).
 Status as_asymmetric_resize(NodeBuilder& node, ValueId scales) {
-  if (const auto mode = node.attrs.get<std::string>("mode"); mode && *mode == "bilinear") node.attrs.set("mode", std::string("linear"));
+  if (const auto mode = node.attrs.get<std::string>("mode"); mode && *mode == "bilinear")
+    node.attrs.set("mode", std::string("linear"));
   node.attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
   node.attrs.set("nearest_mode", std::string("floor"));
   return node.finish("Resize", {node.input(0), ir::kNoValue, scales});
@@ -17,7 +18,8 @@ Status as_asymmetric_resize(NodeBuilder& node, ValueId scales) {
 Status upsample_with_input(NodeBuilder& node) { return as_asymmetric_resize(node, node.input(1)); }
 
 Result<ValueId> scales_constant(NodeBuilder& node, const std::vector<float>& scales) {
-  return node.add_constant(ir::Tensor::from<float>({static_cast<int64_t>(scales.size())}, std::span<const float>(scales)));
+  return node.add_constant(
+      ir::Tensor::from<float>({static_cast<int64_t>(scales.size())}, std::span<const float>(scales)));
 }
 
 Status upsample_with_attribute(NodeBuilder& node) {
@@ -27,7 +29,8 @@ Status upsample_with_attribute(NodeBuilder& node) {
 }
 
 Status upsample_1(NodeBuilder& node) {
-  const float height = node.attrs.take<float>("height_scale").value_or(1), width = node.attrs.take<float>("width_scale").value_or(1);
+  const float height = node.attrs.take<float>("height_scale").value_or(1),
+              width = node.attrs.take<float>("width_scale").value_or(1);
   return as_asymmetric_resize(node, TUTTI_TRY(scales_constant(node, {1, 1, height, width})));
 }
 
@@ -59,10 +62,19 @@ Status roi_align_10(NodeBuilder& node) {
 }
 
 constexpr MapRow kRows[] = {
-    {"Upsample", 1, upsample_1}, {"Upsample", 7, upsample_with_attribute}, {"Upsample", 9, upsample_with_input},
-    {"Resize", 10, upsample_with_input}, {"Resize", 11, resize_without_empty_inputs},
-    {"GridSample", 16, grid_sample_16}, {"GridSample", 20, direct}, {"AffineGrid", 20, direct},
-    {"RoiAlign", 10, roi_align_10}, {"RoiAlign", 16, direct}, {"MaxRoiPool", 1, direct}, {"Col2Im", 18, direct}, {"ImageDecoder", 20, direct},
+    {"Upsample", 1, upsample_1},
+    {"Upsample", 7, upsample_with_attribute},
+    {"Upsample", 9, upsample_with_input},
+    {"Resize", 10, upsample_with_input},
+    {"Resize", 11, resize_without_empty_inputs},
+    {"GridSample", 16, grid_sample_16},
+    {"GridSample", 20, direct},
+    {"AffineGrid", 20, direct},
+    {"RoiAlign", 10, roi_align_10},
+    {"RoiAlign", 16, direct},
+    {"MaxRoiPool", 1, direct},
+    {"Col2Im", 18, direct},
+    {"ImageDecoder", 20, direct},
 };
 
 }  // namespace

@@ -6,12 +6,13 @@ namespace {
 
 using ir::ValueId;
 
-// Softmax, LogSoftmax and Hardmax before opset 13 worked on the input flattened to two dimensions at `axis`. Over the last axis that is
-// the same as now; otherwise it is flattened, and shaped back.
+// Softmax, LogSoftmax and Hardmax before opset 13 worked on the input flattened to two dimensions at `axis`. Over the
+// last axis that is the same as now; otherwise it is flattened, and shaped back.
 Status flattening_softmax(NodeBuilder& node) {
   const int64_t axis = node.attrs.take<int64_t>("axis").value_or(1);
   const int64_t rank = TUTTI_TRY(node.known_rank(0));
-  if (axis < -rank || axis > rank) return make_error(Code::kInvalidModel, "attribute 'axis': found {}, expected {} to {}", axis, -rank, rank);
+  if (axis < -rank || axis > rank)
+    return make_error(Code::kInvalidModel, "attribute 'axis': found {}, expected {} to {}", axis, -rank, rank);
   if (rank > 0 && (axis == rank - 1 || axis == -1)) {
     node.attrs.set("axis", int64_t{-1});
     return direct(node);
@@ -22,13 +23,16 @@ Status flattening_softmax(NodeBuilder& node) {
   return node.finish("Reshape", {result, shape}, {});
 }
 
-// Before opset 14 the number of outputs chose between training and inference; up to opset 8 statistics could be per element.
+// Before opset 14 the number of outputs chose between training and inference; up to opset 8 statistics could be per
+// element.
 Status batch_norm_by_outputs(NodeBuilder& node) {
   node.attrs.erase("consumed_inputs");
   node.attrs.erase("is_test");
   if (node.attrs.take<int64_t>("spatial").value_or(1) == 0)
-    return Error(Code::kUnsupported, "per-element statistics (spatial = 0) are not converted", "export with spatial = 1");
-  if (node.output_count() > 1) return Error(Code::kUnsupported, "training outputs (before opset 14) are not converted", "export for inference");
+    return Error(Code::kUnsupported, "per-element statistics (spatial = 0) are not converted",
+                 "export with spatial = 1");
+  if (node.output_count() > 1)
+    return Error(Code::kUnsupported, "training outputs (before opset 14) are not converted", "export for inference");
   return direct(node);
 }
 
@@ -43,7 +47,8 @@ Result<ValueId> per_channel(NodeBuilder& node, int input, ValueId channels_per_g
 
 Status group_norm_18(NodeBuilder& node) {
   const auto groups = node.attrs.get<int64_t>("num_groups");
-  if (!groups || *groups <= 0) return make_error(Code::kInvalidModel, "attribute 'num_groups': found {}, expected 1 or more", groups.value_or(0));
+  if (!groups || *groups <= 0)
+    return make_error(Code::kInvalidModel, "attribute 'num_groups': found {}, expected 1 or more", groups.value_or(0));
   const ValueId channels = TUTTI_TRY(node.add("Shape", {node.input(0)}, {{"start", int64_t{1}}, {"end", int64_t{2}}}));
   const ValueId each = TUTTI_TRY(node.add("Div", {channels, node.ints({*groups})}));
   const ValueId scale = TUTTI_TRY(per_channel(node, 1, each)), bias = TUTTI_TRY(per_channel(node, 2, each));
@@ -59,7 +64,8 @@ Status recurrent_1(NodeBuilder& node) {
 // The first version's exponent was a float.
 Status lp_pool_1(NodeBuilder& node) {
   if (const auto p = node.attrs.take<float>("p")) {
-    if (*p != static_cast<float>(static_cast<int>(*p))) return make_error(Code::kUnsupported, "attribute 'p': found {}, expected a whole number", *p);
+    if (*p != static_cast<float>(static_cast<int>(*p)))
+      return make_error(Code::kUnsupported, "attribute 'p': found {}, expected a whole number", *p);
     node.attrs.set("p", static_cast<int64_t>(*p));
   }
   return direct(node);
@@ -71,19 +77,48 @@ Status instance_norm_1(NodeBuilder& node) {
 }
 
 constexpr MapRow kRows[] = {
-    {"Conv", 1, direct}, {"ConvTranspose", 1, direct}, {"DeformConv", 19, direct}, {"CausalConvWithState", 27, direct},
-    {"AveragePool", 1, direct}, {"MaxPool", 1, direct}, {"LpPool", 1, lp_pool_1}, {"LpPool", 2, direct}, {"MaxUnpool", 9, direct},
-    {"GlobalAveragePool", 1, direct}, {"GlobalMaxPool", 1, direct}, {"GlobalLpPool", 1, lp_pool_1}, {"GlobalLpPool", 2, direct},
-    {"Softmax", 1, flattening_softmax}, {"Softmax", 13, direct}, {"LogSoftmax", 1, flattening_softmax}, {"LogSoftmax", 13, direct},
-    {"Hardmax", 1, flattening_softmax}, {"Hardmax", 13, direct},
-    {"BatchNormalization", 1, batch_norm_by_outputs}, {"BatchNormalization", 14, direct},
-    {"InstanceNormalization", 1, instance_norm_1}, {"InstanceNormalization", 6, direct}, {"LayerNormalization", 17, direct},
-    {"GroupNormalization", 18, group_norm_18}, {"GroupNormalization", 21, direct}, {"RMSNormalization", 23, direct},
-    {"SimplifiedLayerNormalization", 1, direct}, {"LpNormalization", 1, direct}, {"LRN", 1, direct},
+    {"Conv", 1, direct},
+    {"ConvTranspose", 1, direct},
+    {"DeformConv", 19, direct},
+    {"CausalConvWithState", 27, direct},
+    {"AveragePool", 1, direct},
+    {"MaxPool", 1, direct},
+    {"LpPool", 1, lp_pool_1},
+    {"LpPool", 2, direct},
+    {"MaxUnpool", 9, direct},
+    {"GlobalAveragePool", 1, direct},
+    {"GlobalMaxPool", 1, direct},
+    {"GlobalLpPool", 1, lp_pool_1},
+    {"GlobalLpPool", 2, direct},
+    {"Softmax", 1, flattening_softmax},
+    {"Softmax", 13, direct},
+    {"LogSoftmax", 1, flattening_softmax},
+    {"LogSoftmax", 13, direct},
+    {"Hardmax", 1, flattening_softmax},
+    {"Hardmax", 13, direct},
+    {"BatchNormalization", 1, batch_norm_by_outputs},
+    {"BatchNormalization", 14, direct},
+    {"InstanceNormalization", 1, instance_norm_1},
+    {"InstanceNormalization", 6, direct},
+    {"LayerNormalization", 17, direct},
+    {"GroupNormalization", 18, group_norm_18},
+    {"GroupNormalization", 21, direct},
+    {"RMSNormalization", 23, direct},
+    {"SimplifiedLayerNormalization", 1, direct},
+    {"LpNormalization", 1, direct},
+    {"LRN", 1, direct},
     {"MeanVarianceNormalization", 9, direct},
-    {"RNN", 1, recurrent_1}, {"RNN", 7, direct}, {"GRU", 1, recurrent_1}, {"GRU", 7, direct}, {"LSTM", 1, recurrent_1}, {"LSTM", 7, direct},
-    {"Attention", 23, direct}, {"LinearAttention", 27, direct}, {"RotaryEmbedding", 23, direct},
-    {"NegativeLogLikelihoodLoss", 12, direct}, {"SoftmaxCrossEntropyLoss", 12, direct},
+    {"RNN", 1, recurrent_1},
+    {"RNN", 7, direct},
+    {"GRU", 1, recurrent_1},
+    {"GRU", 7, direct},
+    {"LSTM", 1, recurrent_1},
+    {"LSTM", 7, direct},
+    {"Attention", 23, direct},
+    {"LinearAttention", 27, direct},
+    {"RotaryEmbedding", 23, direct},
+    {"NegativeLogLikelihoodLoss", 12, direct},
+    {"SoftmaxCrossEntropyLoss", 12, direct},
 };
 
 }  // namespace

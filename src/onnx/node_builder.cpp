@@ -47,11 +47,14 @@ int NodeBuilder::output_count() const {
   return count;
 }
 
-bool NodeBuilder::wants_output(int i) const { return i < setup_.node->output_size() && !setup_.node->output(i).empty(); }
+bool NodeBuilder::wants_output(int i) const {
+  return i < setup_.node->output_size() && !setup_.node->output(i).empty();
+}
 
 Result<int64_t> NodeBuilder::known_rank(int i) const {
   if (has_input(i) && input_type(i).has_rank()) return input_type(i).rank();
-  return make_error(Code::kUnsupported, "input {}: found an unknown rank, and version {} of the operator set needs it", i, opset())
+  return make_error(Code::kUnsupported, "input {}: found an unknown rank, and version {} of the operator set needs it",
+                    i, opset())
       .with_hint("convert the model to opset 13 or newer");
 }
 
@@ -59,10 +62,13 @@ const ir::Tensor* NodeBuilder::constant(int i) const {
   return has_input(i) && graph().value(input(i)).is_constant() ? &graph().value(input(i)).constant : nullptr;
 }
 
-ValueId NodeBuilder::add_constant(ir::Tensor tensor) { return graph().add_constant(graph().unique_name("constant"), std::move(tensor)); }
+ValueId NodeBuilder::add_constant(ir::Tensor tensor) {
+  return graph().add_constant(graph().unique_name("constant"), std::move(tensor));
+}
 
 ValueId NodeBuilder::ints(std::vector<int64_t> values) {
-  return add_constant(ir::Tensor::from<int64_t>({static_cast<int64_t>(values.size())}, std::span<const int64_t>(values)));
+  return add_constant(
+      ir::Tensor::from<int64_t>({static_cast<int64_t>(values.size())}, std::span<const int64_t>(values)));
 }
 
 ValueId NodeBuilder::number(ir::DType dtype, double value) {
@@ -86,12 +92,16 @@ Result<ValueId> NodeBuilder::add(std::string_view op_name, std::vector<ValueId> 
 Status NodeBuilder::finish(std::string_view op_name, std::vector<ValueId> inputs, const AttrMap& attributes,
                            std::vector<std::unique_ptr<ir::Graph>> bodies, int min_outputs) {
   const ir::OpDef* op = TUTTI_TRY(find_op(op_name));
-  ir::NodeSpec spec{.op = op, .attrs = TUTTI_TRY(make_attrs(*op, attributes)), .inputs = std::move(inputs), .bodies = std::move(bodies)};
+  ir::NodeSpec spec{.op = op,
+                    .attrs = TUTTI_TRY(make_attrs(*op, attributes)),
+                    .inputs = std::move(inputs),
+                    .bodies = std::move(bodies)};
   if (tainted_) return {};
   trim_absent(spec.inputs, op->min_inputs);
   TUTTI_TRY(check_present(*op, spec.inputs));
   const int outputs = std::max({output_count(), op->min_outputs, min_outputs});
-  for (int i = 0; i < outputs; ++i) spec.output_names.push_back(wants_output(i) ? setup_.frame->prefix + setup_.node->output(i) : "");
+  for (int i = 0; i < outputs; ++i)
+    spec.output_names.push_back(wants_output(i) ? setup_.frame->prefix + setup_.node->output(i) : "");
   spec.name = setup_.node->name().empty() ? graph().unique_name(op_type()) : setup_.frame->prefix + setup_.node->name();
   spec.origins = {spec.name};
   const ir::NodeId id = graph().add_node(std::move(spec));
@@ -121,7 +131,9 @@ Result<pb::GraphProto*> NodeBuilder::graph_attribute(std::string_view attribute)
   return make_error(Code::kInvalidModel, "attribute '{}': found none, expected a graph", attribute);
 }
 
-Result<int> NodeBuilder::body_input_count(std::string_view attribute) const { return TUTTI_TRY(graph_attribute(attribute))->input_size(); }
+Result<int> NodeBuilder::body_input_count(std::string_view attribute) const {
+  return TUTTI_TRY(graph_attribute(attribute))->input_size();
+}
 
 Result<std::vector<Capture>> NodeBuilder::find_captures(std::initializer_list<std::string_view> attributes) const {
   std::vector<Capture> out;
@@ -131,7 +143,9 @@ Result<std::vector<Capture>> NodeBuilder::find_captures(std::initializer_list<st
       if (known != out.end()) continue;
       const auto outer = setup_.frame->scope->find(name);
       if (outer == setup_.frame->scope->end())
-        return make_error(Code::kInvalidModel, "body '{}': found a use of '{}', which neither the body nor the graph around it defines", attribute, name);
+        return make_error(Code::kInvalidModel,
+                          "body '{}': found a use of '{}', which neither the body nor the graph around it defines",
+                          attribute, name);
       out.push_back({name, outer->second});
     }
   }
@@ -145,11 +159,14 @@ std::vector<ValueId> NodeBuilder::capture_inputs(const std::vector<Capture>& cap
   return out;
 }
 
-Result<std::unique_ptr<ir::Graph>> NodeBuilder::body(std::string_view attribute, const std::vector<ir::ValueType>& own_inputs,
+Result<std::unique_ptr<ir::Graph>> NodeBuilder::body(std::string_view attribute,
+                                                     const std::vector<ir::ValueType>& own_inputs,
                                                      const std::vector<Capture>& captures) {
   auto out = std::make_unique<ir::Graph>();
   GraphImporter importer(setup_.importer->session(), *out);
-  TUTTI_TRY(importer.import_body(*TUTTI_TRY(graph_attribute(attribute)), *setup_.frame, graph(), own_inputs, captures, setup_.importer->tainted())
+  TUTTI_TRY(importer
+                .import_body(*TUTTI_TRY(graph_attribute(attribute)), *setup_.frame, graph(), own_inputs, captures,
+                             setup_.importer->tainted())
                 .with_context(fmt::format("body '{}'", attribute)));
   tainted_ = tainted_ || importer.any_tainted();
   return out;

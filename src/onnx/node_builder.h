@@ -31,8 +31,8 @@ class NodeBuilder {
     GraphImporter* importer;
     const Frame* frame;
     pb::NodeProto* node;
-    int64_t opset;                     // version of the node's domain
-    std::vector<ir::ValueId> inputs;   // kNoValue where absent; no trailing absences
+    int64_t opset;                    // version of the node's domain
+    std::vector<ir::ValueId> inputs;  // kNoValue where absent; no trailing absences
     AttrMap attrs;
   };
   NodeBuilder(Setup setup, bool tainted) : attrs(std::move(setup.attrs)), setup_(std::move(setup)), tainted_(tainted) {}
@@ -48,13 +48,13 @@ class NodeBuilder {
   // kNoValue when absent.
   ir::ValueId input(int i) const { return i < input_count() ? setup_.inputs[static_cast<size_t>(i)] : ir::kNoValue; }
   const std::vector<ir::ValueId>& inputs() const { return setup_.inputs; }
-  int output_count() const;                    // trailing absences not counted
+  int output_count() const;  // trailing absences not counted
   bool wants_output(int i) const;
   const ir::ValueType& type(ir::ValueId value) const;
   const ir::ValueType& input_type(int i) const { return type(input(i)); }
   // The rank of an input that must be known for this conversion; kUnsupported otherwise.
   Result<int64_t> known_rank(int i) const;
-  const ir::Tensor* constant(int i) const;     // the input's value when it is a constant
+  const ir::Tensor* constant(int i) const;  // the input's value when it is a constant
 
   ir::ValueId add_constant(ir::Tensor tensor);
   ir::ValueId ints(std::vector<int64_t> values);
@@ -64,7 +64,8 @@ class NodeBuilder {
 
   // An intermediate node with one output.
   Result<ir::ValueId> add(std::string_view op, std::vector<ir::ValueId> inputs, const AttrMap& attributes = {});
-  // The node that stands for the model's node and makes its outputs (at least `min_outputs` of them, unwanted ones included).
+  // The node that stands for the model's node and makes its outputs (at least `min_outputs` of them, unwanted ones
+  // included).
   Status finish(std::string_view op, std::vector<ir::ValueId> inputs, const AttrMap& attributes,
                 std::vector<std::unique_ptr<ir::Graph>> bodies = {}, int min_outputs = 0);
   Status finish(std::string_view op, std::vector<ir::ValueId> inputs) { return finish(op, std::move(inputs), attrs); }

@@ -34,11 +34,12 @@ Result<Dependencies> find_dependencies(const Nodes& nodes, FreeNames& free_names
       if (name.empty()) continue;
       const auto [at, fresh] = makers.emplace(name, i);
       if (!fresh)
-        return make_error(Code::kInvalidModel, "value '{}': found two nodes that make it, {} and {}, expected one", name,
-                          describe(nodes[at->second]), describe(nodes[i]));
+        return make_error(Code::kInvalidModel, "value '{}': found two nodes that make it, {} and {}, expected one",
+                          name, describe(nodes[at->second]), describe(nodes[i]));
     }
   }
-  Dependencies out{std::vector<std::vector<int>>(static_cast<size_t>(nodes.size())), std::vector<int>(static_cast<size_t>(nodes.size())), true};
+  Dependencies out{std::vector<std::vector<int>>(static_cast<size_t>(nodes.size())),
+                   std::vector<int>(static_cast<size_t>(nodes.size())), true};
   for (int i = 0; i < nodes.size(); ++i) {
     for_each_input(nodes[i], free_names, [&](const std::string& name) {
       const auto maker = makers.find(name);
@@ -59,8 +60,9 @@ Error cycle_error(const Nodes& nodes, const std::vector<int>& waiting) {
     if (waiting[static_cast<size_t>(i)] == 0 || count++ >= kNamed) continue;
     names += (names.empty() ? "" : ", ") + describe(nodes[i]);
   }
-  return make_error(Code::kInvalidModel, "the graph has a cycle: found {} nodes on it or after it ({}{}), expected an acyclic graph", count, names,
-                    count > kNamed ? ", ..." : "");
+  return make_error(Code::kInvalidModel,
+                    "the graph has a cycle: found {} nodes on it or after it ({}{}), expected an acyclic graph", count,
+                    names, count > kNamed ? ", ..." : "");
 }
 
 }  // namespace

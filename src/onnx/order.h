@@ -22,8 +22,8 @@ class FreeNames {
   std::unordered_map<const pb::GraphProto*, std::vector<std::string>> known_;
 };
 
-// Indices of the nodes such that each stands after those it depends on; nodes that are in order already keep it. Errors name a value
-// that two nodes make, or the nodes on a cycle.
+// Indices of the nodes such that each stands after those it depends on; nodes that are in order already keep it. Errors
+// name a value that two nodes make, or the nodes on a cycle.
 Result<std::vector<int>> execution_order(const Nodes& nodes, FreeNames& free_names);
 
 }  // namespace tutti::onnx

@@ -30,7 +30,8 @@ Result<ir::Datum> read_one_tensor(Bytes bytes) {
 // Calls `member(field, bytes)` for each length-delimited field; skips the others.
 template <class Member>
 Status for_each_member(Bytes bytes, Member member) {
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
   while (const uint32_t tag = stream.ReadTag()) {
     if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       if (WireFormatLite::SkipField(&stream, tag)) continue;
@@ -43,14 +44,17 @@ Status for_each_member(Bytes bytes, Member member) {
     TUTTI_TRY(member(WireFormatLite::GetTagFieldNumber(tag), bytes.subspan(at, length)));
   }
   if (stream.CurrentPosition() == static_cast<int>(bytes.size())) return {};
-  return make_error(Code::kInvalidInput, "not a sequence or optional file: found bytes that are not protobuf at {}", stream.CurrentPosition());
+  return make_error(Code::kInvalidInput, "not a sequence or optional file: found bytes that are not protobuf at {}",
+                    stream.CurrentPosition());
 }
 
 Result<ir::Datum> read_sequence(Bytes bytes) {
   ir::Datum::Sequence out;
   TUTTI_TRY(for_each_member(bytes, [&](int field, Bytes content) -> Status {
-    if (field == kTensorField) out.push_back(std::move(TUTTI_TRY(read_one_tensor(content)).tensor()));
-    else if (field > kTensorField) return make_error(Code::kUnsupported, "found a sequence of something else, expected one of tensors");
+    if (field == kTensorField)
+      out.push_back(std::move(TUTTI_TRY(read_one_tensor(content)).tensor()));
+    else if (field > kTensorField)
+      return make_error(Code::kUnsupported, "found a sequence of something else, expected one of tensors");
     return {};
   }));
   return ir::Datum(std::move(out));
@@ -90,7 +94,8 @@ Status write_tensor_proto_file(const std::string& path, const ir::Tensor& tensor
   proto.set_name(name);
   write_tensor(tensor, proto);
   std::ofstream file(path, std::ios::binary);
-  if (!file || !proto.SerializeToOstream(&file) || !file.flush()) return make_error(Code::kIo, "{}: cannot write the tensor", path);
+  if (!file || !proto.SerializeToOstream(&file) || !file.flush())
+    return make_error(Code::kIo, "{}: cannot write the tensor", path);
   return {};
 }
 

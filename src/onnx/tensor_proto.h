@@ -10,7 +10,7 @@ namespace tutti::onnx {
 
 struct TensorReadOptions {
   ExternalData* external = nullptr;  // null: external data is refused
-  bool take_data = false;            // the proto's raw bytes become the tensor's storage (the proto is left without data)
+  bool take_data = false;  // the proto's raw bytes become the tensor's storage (the proto is left without data)
   uint64_t max_expanded_bytes = uint64_t{1} << 30;
 };
 

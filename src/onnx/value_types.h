@@ -10,7 +10,8 @@
 
 namespace tutti::onnx {
 
-// Turns the model's types into ours; each dim_param becomes one symbol, the same one wherever it occurs. One thread at a time.
+// Turns the model's types into ours; each dim_param becomes one symbol, the same one wherever it occurs. One thread at
+// a time.
 class TypeReader {
  public:
   // `graph` owns the symbols; unnamed dimensions get fresh ones that start with `name`.

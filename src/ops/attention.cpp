@@ -15,57 +15,74 @@ using ir::InferContext;
 using ir::Shape;
 using ir::Tensor;
 
-// --- shape rule ------------------------------------------------------------------------------------------------------------------------
+// --- shape rule
+// ------------------------------------------------------------------------------------------------------------------------
 
-constexpr int64_t kMostHeads = 1 << 16;  // an empty operand divides into any number of heads: the loops over heads need a bound
+constexpr int64_t kMostHeads =
+    1 << 16;  // an empty operand divides into any number of heads: the loops over heads need a bound
 
 // [B, heads, S, D] of an operand in either form.
 Result<Shape> head_shape(const Shape& shape, const std::optional<int64_t>& heads, std::string_view operand) {
   if (shape.size() == 4) return shape;
-  if (shape.size() != 3) return make_error(Code::kInvalidModel, "{}: found rank {}, expected 3 or 4", operand, shape.size());
-  if (!heads || *heads <= 0) return make_error(Code::kInvalidModel, "{}: found rank 3 without a number of heads, expected q_num_heads and kv_num_heads", operand);
-  if (*heads > kMostHeads) return make_error(Code::kInvalidModel, "{}: found {} heads, expected at most {}", operand, *heads, kMostHeads);
+  if (shape.size() != 3)
+    return make_error(Code::kInvalidModel, "{}: found rank {}, expected 3 or 4", operand, shape.size());
+  if (!heads || *heads <= 0)
+    return make_error(Code::kInvalidModel,
+                      "{}: found rank 3 without a number of heads, expected q_num_heads and kv_num_heads", operand);
+  if (*heads > kMostHeads)
+    return make_error(Code::kInvalidModel, "{}: found {} heads, expected at most {}", operand, *heads, kMostHeads);
   if (shape[2].is_constant() && *shape[2].constant() % *heads != 0)
-    return make_error(Code::kInvalidModel, "{}: found a last dimension of {}, expected a multiple of {} heads", operand, shape[2].text(), *heads);
+    return make_error(Code::kInvalidModel, "{}: found a last dimension of {}, expected a multiple of {} heads", operand,
+                      shape[2].text(), *heads);
   return Shape{shape[0], Dim(*heads), shape[1], Dim::floor_div(shape[2], Dim(*heads))};
 }
 
 Status check_attributes(const AttentionAttrs& attrs) {
   if (attrs.qk_matmul_output_mode < 0 || attrs.qk_matmul_output_mode > 3)
-    return make_error(Code::kInvalidModel, "attribute qk_matmul_output_mode is {}, expected 0 to 3", attrs.qk_matmul_output_mode);
-  if (!(attrs.softcap >= 0)) return make_error(Code::kInvalidModel, "attribute softcap is {}, expected 0 (none) or more", attrs.softcap);
+    return make_error(Code::kInvalidModel, "attribute qk_matmul_output_mode is {}, expected 0 to 3",
+                      attrs.qk_matmul_output_mode);
+  if (!(attrs.softcap >= 0))
+    return make_error(Code::kInvalidModel, "attribute softcap is {}, expected 0 (none) or more", attrs.softcap);
   return {};
 }
 
 Status infer_attention(InferContext& context) {
   const auto& attrs = context.attrs<AttentionAttrs>();
   TUTTI_TRY(check_attributes(attrs));
-  if (!ir::is_compute_float(context.dtype(0))) return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
+  if (!ir::is_compute_float(context.dtype(0)))
+    return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
   if (!context.shape(0) || !context.shape(1) || !context.shape(2)) {
-    for (int i = 0; i < context.output_count(); ++i) context.set_output_unranked(i, context.dtype(i == 2 ? 2 : i == 1 ? 1 : 0));
+    for (int i = 0; i < context.output_count(); ++i)
+      context.set_output_unranked(i, context.dtype(i == 2 ? 2 : i == 1 ? 1 : 0));
     return {};
   }
   const Shape q = TUTTI_TRY(head_shape(*context.shape(0), attrs.q_num_heads, "Q"));
   Shape k = TUTTI_TRY(head_shape(*context.shape(1), attrs.kv_num_heads, "K"));
   Shape v = TUTTI_TRY(head_shape(*context.shape(2), attrs.kv_num_heads, "V"));
-  if (Dim::never_equal(q[3], k[3])) return make_error(Code::kInvalidModel, "K: found head size {}, expected Q's {}", k[3].text(), q[3].text());
+  if (Dim::never_equal(q[3], k[3]))
+    return make_error(Code::kInvalidModel, "K: found head size {}, expected Q's {}", k[3].text(), q[3].text());
   if (context.has_input(4) && context.shape(4) && context.shape(4)->size() == 4) k[2] = k[2] + (*context.shape(4))[2];
   if (context.has_input(5) && context.shape(5) && context.shape(5)->size() == 4) v[2] = v[2] + (*context.shape(5))[2];
-  if (context.shape(0)->size() == 4) context.set_output(0, context.dtype(0), {q[0], q[1], q[2], v[3]});
-  else context.set_output(0, context.dtype(0), {q[0], q[2], q[1] * v[3]});
+  if (context.shape(0)->size() == 4)
+    context.set_output(0, context.dtype(0), {q[0], q[1], q[2], v[3]});
+  else
+    context.set_output(0, context.dtype(0), {q[0], q[2], q[1] * v[3]});
   context.set_output(1, context.dtype(1), k);
   context.set_output(2, context.dtype(2), v);
   context.set_output(3, context.dtype(0), {q[0], q[1], q[2], k[2]});
   return {};
 }
 
-// --- reference kernel ------------------------------------------------------------------------------------------------------------------
+// --- reference kernel
+// ------------------------------------------------------------------------------------------------------------------
 
 // An operand as [B, heads, S, D] in double.
 struct Heads {
   int64_t batch = 0, heads = 0, length = 0, size = 0;
   std::vector<double> data;
-  const double* row(int64_t b, int64_t h, int64_t s) const { return data.data() + ((b * heads + h) * length + s) * size; }
+  const double* row(int64_t b, int64_t h, int64_t s) const {
+    return data.data() + ((b * heads + h) * length + s) * size;
+  }
   double* row(int64_t b, int64_t h, int64_t s) { return data.data() + ((b * heads + h) * length + s) * size; }
 };
 
@@ -73,7 +90,8 @@ Result<Heads> heads_of(const Tensor& t, const std::optional<int64_t>& heads, std
   const auto shape = to_dims(TUTTI_TRY(head_shape(ir::to_shape(t.dims()), heads, operand)));
   Heads out{(*shape)[0], (*shape)[1], (*shape)[2], (*shape)[3], std::vector<double>(static_cast<size_t>(t.size()))};
   if (out.batch * out.heads * out.length * out.size != t.size())
-    return make_error(Code::kInvalidInput, "{}: found {}, expected a last dimension that divides into {} heads", operand, t.type_text(), out.heads);
+    return make_error(Code::kInvalidInput, "{}: found {}, expected a last dimension that divides into {} heads",
+                      operand, t.type_text(), out.heads);
   int64_t i = 0;
   const bool split = t.rank() == 3;  // stored as [B, S, heads, D]
   for (int64_t b = 0; b < out.batch; ++b)
@@ -88,7 +106,8 @@ Result<Heads> joined(const EvalContext& context, int past_index, Heads fresh) {
   if (!context.has_input(past_index)) return fresh;
   const Heads past = TUTTI_TRY(heads_of(context.input(past_index), std::nullopt, "past"));
   if (past.batch != fresh.batch || past.heads != fresh.heads || past.size != fresh.size)
-    return make_error(Code::kInvalidInput, "input {}: found {}, expected batch {}, {} heads of size {}", past_index, context.input(past_index).type_text(), fresh.batch, fresh.heads, fresh.size);
+    return make_error(Code::kInvalidInput, "input {}: found {}, expected batch {}, {} heads of size {}", past_index,
+                      context.input(past_index).type_text(), fresh.batch, fresh.heads, fresh.size);
   Heads out{fresh.batch, fresh.heads, past.length + fresh.length, fresh.size, {}};
   for (int64_t b = 0; b < out.batch; ++b) {
     for (int64_t h = 0; h < out.heads; ++h) {
@@ -108,7 +127,8 @@ class Bias {
     bias.past_ = context.has_input(4) ? context.input(4).dim(2) : 0;
     if (context.has_input(6)) bias.lengths_ = context.input(6).to_int64();
     if (!bias.lengths_.empty() && static_cast<int64_t>(bias.lengths_.size()) != q.batch)
-      return make_error(Code::kInvalidInput, "nonpad_kv_seqlen: found {} lengths, expected {}", bias.lengths_.size(), q.batch);
+      return make_error(Code::kInvalidInput, "nonpad_kv_seqlen: found {} lengths, expected {}", bias.lengths_.size(),
+                        q.batch);
     if (!context.has_input(3)) return bias;
     bias.mask_ = &context.input(3);
     const Dims wanted{q.batch, q.heads, q.length, k.length};
@@ -118,7 +138,9 @@ class Bias {
       const int64_t found = bias.mask_->dim(i), full = wanted[static_cast<size_t>(4 - rank + i)];
       fits = found == full || found == 1 || (i == rank - 1 && found <= full);
     }
-    if (!fits) return make_error(Code::kInvalidInput, "attn_mask: found {}, expected a shape that broadcasts to {}", bias.mask_->type_text(), ir::dims_text(wanted));
+    if (!fits)
+      return make_error(Code::kInvalidInput, "attn_mask: found {}, expected a shape that broadcasts to {}",
+                        bias.mask_->type_text(), ir::dims_text(wanted));
     bias.short_ = bias.mask_->dim(rank - 1) != 1 || k.length == 1;
     return bias;
   }
@@ -190,22 +212,28 @@ Status store_heads(EvalContext& context, int index, const Heads& heads, ir::DTyp
 
 Status run_attention(EvalContext& context, const Setting& s) {
   const bool split = context.input(0).rank() == 3;
-  const Dims dims = split ? Dims{s.q.batch, s.q.length, s.q.heads * s.v.size} : Dims{s.q.batch, s.q.heads, s.q.length, s.v.size};
+  const Dims dims =
+      split ? Dims{s.q.batch, s.q.length, s.q.heads * s.v.size} : Dims{s.q.batch, s.q.heads, s.q.length, s.v.size};
   Tensor& y = *TUTTI_TRY(context.output(0, context.input(0).dtype(), dims));
-  Tensor* qk = context.wants_output(3) ? TUTTI_TRY(context.output(3, context.input(0).dtype(), {s.q.batch, s.q.heads, s.q.length, s.k.length})) : nullptr;
+  Tensor* qk =
+      context.wants_output(3)
+          ? TUTTI_TRY(context.output(3, context.input(0).dtype(), {s.q.batch, s.q.heads, s.q.length, s.k.length}))
+          : nullptr;
   std::vector<double> shown;
   for (int64_t b = 0; b < s.q.batch; ++b) {
     for (int64_t h = 0; h < s.q.heads; ++h) {
       const int64_t kv = h / (s.q.heads / s.v.heads);
       for (int64_t row = 0; row < s.q.length; ++row) {
         const std::vector<double> weights = attend(s, b, h, row, shown);
-        const int64_t first = split ? ((b * s.q.length + row) * s.q.heads + h) * s.v.size : ((b * s.q.heads + h) * s.q.length + row) * s.v.size;
+        const int64_t first = split ? ((b * s.q.length + row) * s.q.heads + h) * s.v.size
+                                    : ((b * s.q.heads + h) * s.q.length + row) * s.v.size;
         for (int64_t d = 0; d < s.v.size; ++d) {
           double sum = 0;
           for (int64_t t = 0; t < s.v.length; ++t) sum += weights[static_cast<size_t>(t)] * s.v.row(b, kv, t)[d];
           y.set_double(first + d, sum);
         }
-        for (int64_t t = 0; qk && t < s.k.length; ++t) qk->set_double(((b * s.q.heads + h) * s.q.length + row) * s.k.length + t, shown[static_cast<size_t>(t)]);
+        for (int64_t t = 0; qk && t < s.k.length; ++t)
+          qk->set_double(((b * s.q.heads + h) * s.q.length + row) * s.k.length + t, shown[static_cast<size_t>(t)]);
       }
     }
   }
@@ -218,9 +246,12 @@ Status eval_attention(EvalContext& context) {
   const Heads k = TUTTI_TRY(joined(context, 4, TUTTI_TRY(heads_of(context.input(1), attrs.kv_num_heads, "K"))));
   const Heads v = TUTTI_TRY(joined(context, 5, TUTTI_TRY(heads_of(context.input(2), attrs.kv_num_heads, "V"))));
   if (k.heads < 1 || q.heads % k.heads != 0 || k.heads != v.heads)
-    return make_error(Code::kInvalidInput, "heads: found {} for Q, {} for K and {} for V, expected K and V alike and a divisor of Q's", q.heads, k.heads, v.heads);
+    return make_error(Code::kInvalidInput,
+                      "heads: found {} for Q, {} for K and {} for V, expected K and V alike and a divisor of Q's",
+                      q.heads, k.heads, v.heads);
   if (k.length != v.length || q.size != k.size || q.batch != k.batch || q.batch != v.batch)
-    return make_error(Code::kInvalidInput, "found Q {}, K {}, V {}: expected equal batches, head sizes of Q and K, and lengths of K and V",
+    return make_error(Code::kInvalidInput,
+                      "found Q {}, K {}, V {}: expected equal batches, head sizes of Q and K, and lengths of K and V",
                       context.input(0).type_text(), context.input(1).type_text(), context.input(2).type_text());
   const Bias bias = TUTTI_TRY(Bias::make(context, q, k));
   const double scale = attrs.scale ? *attrs.scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(q.size, 1)));
@@ -231,7 +262,13 @@ Status eval_attention(EvalContext& context) {
 
 }  // namespace
 
-const ir::OpDef kAttention{.name = "Attention", .min_inputs = 3, .max_inputs = 7, .max_outputs = 4, .make_attrs = ir::make_attrs<AttentionAttrs>,
-                           .infer = infer_attention, .eval = eval_attention, .tolerance = ir::Tolerance::kApproximate};
+const ir::OpDef kAttention{.name = "Attention",
+                           .min_inputs = 3,
+                           .max_inputs = 7,
+                           .max_outputs = 4,
+                           .make_attrs = ir::make_attrs<AttentionAttrs>,
+                           .infer = infer_attention,
+                           .eval = eval_attention,
+                           .tolerance = ir::Tolerance::kApproximate};
 
 }  // namespace tutti::ops

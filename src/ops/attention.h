@@ -8,7 +8,8 @@
 namespace tutti::ops {
 
 // Attention: Q, K, V [B,heads,S,D] or [B,S,heads*D], mask?, past_key?, past_value?, nonpad_kv_seqlen?;
-// outputs Y, present_key?, present_value?, qk_matmul_output?. Key/value heads may be fewer than query heads (grouped-query).
+// outputs Y, present_key?, present_value?, qk_matmul_output?. Key/value heads may be fewer than query heads
+// (grouped-query).
 struct AttentionAttrs : ir::AttrsOf<AttentionAttrs> {
   bool is_causal = false;
   std::optional<int64_t> q_num_heads, kv_num_heads;

@@ -25,7 +25,9 @@ Status check_heads(int64_t heads) {
   return make_error(Code::kInvalidModel, "attribute num_heads is {}, expected 1 or more", heads);
 }
 
-float scale_of(float scale, int64_t size) { return scale != 0 ? scale : static_cast<float>(1 / std::sqrt(static_cast<double>(std::max<int64_t>(size, 1)))); }
+float scale_of(float scale, int64_t size) {
+  return scale != 0 ? scale : static_cast<float>(1 / std::sqrt(static_cast<double>(std::max<int64_t>(size, 1))));
+}
 
 Status store(EvalContext& context, int output, DType dtype, Dims dims, std::span<const float> values) {
   if (!context.wants_output(output)) return ok_status();
@@ -39,15 +41,18 @@ Status store_block(EvalContext& context, int output, DType dtype, const HeadBloc
   return store(context, output, dtype, {block.batch, block.heads, block.length, block.size}, block.data);
 }
 
-Status run(EvalContext& context, const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale, const ContribMask& mask) {
+Status run(EvalContext& context, const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale,
+           const ContribMask& mask) {
   TUTTI_TRY(check_mask(mask, q, k));
-  ComputeBuffer<float> buffer(TUTTI_TRY(context.output(0, context.input(0).dtype(), {q.batch, q.length, q.heads * v.size})));
+  ComputeBuffer<float> buffer(
+      TUTTI_TRY(context.output(0, context.input(0).dtype(), {q.batch, q.length, q.heads * v.size})));
   attend_heads(q, k, v, scale, mask, buffer.data());
   buffer.store();
   return ok_status();
 }
 
-// --- MultiHeadAttention ----------------------------------------------------------------------------------------------------------
+// --- MultiHeadAttention
+// ----------------------------------------------------------------------------------------------------------
 
 enum MhaInput { kQuery, kKey, kValue, kBias, kPaddingMask, kAttentionBias, kPastKey, kPastValue };
 
@@ -58,7 +63,8 @@ Status infer_multi_head_attention(InferContext& context) {
   const auto& q = context.shape(kQuery);
   const DType dtype = context.dtype(0);
   if (!q || (q->size() != 3 && q->size() != 5)) {
-    if (q) return make_error(Code::kInvalidModel, "query has shape {}, expected [B,S,H] or [B,S,N,3,D]", shape_text(*q));
+    if (q)
+      return make_error(Code::kInvalidModel, "query has shape {}, expected [B,S,H] or [B,S,N,3,D]", shape_text(*q));
     for (int i = 0; i < context.output_count(); ++i) context.set_output_unranked(i, dtype);
     return ok_status();
   }
@@ -110,11 +116,13 @@ Result<HeadBlock> load_heads(const HeadSource& source, int64_t heads) {
     const int64_t head = source.parts * block.size;
     layout = {source.part * block.size, block.length * heads * head, head, heads * head};
   } else {
-    return make_error(Code::kInvalidInput, "{} has shape {}, expected [B,S,H], [B,N,S,D] or packed [B,S,N,{},D] for {} heads", source.name,
+    return make_error(Code::kInvalidInput,
+                      "{} has shape {}, expected [B,S,H], [B,N,S,D] or packed [B,S,N,{},D] for {} heads", source.name,
                       dims_text(t.dims()), source.parts, heads);
   }
   if (!source.bias.empty() && static_cast<int64_t>(source.bias.size()) < heads * block.size)
-    return make_error(Code::kInvalidInput, "bias is too short for {}: found {} values, expected {}", source.name, source.bias.size(), heads * block.size);
+    return make_error(Code::kInvalidInput, "bias is too short for {}: found {} values, expected {}", source.name,
+                      source.bias.size(), heads * block.size);
   const ComputeView<float> view(t);
   gather_heads(view.data(), layout, source.bias, block);
   return block;
@@ -132,7 +140,8 @@ Result<HeadBlock> with_past(EvalContext& context, int input, HeadBlock fresh) {
 Status check_blocks(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v) {
   if (q.batch == k.batch && q.batch == v.batch && q.size == k.size && k.length == v.length) return ok_status();
   return make_error(Code::kInvalidInput,
-                    "found batches {}, {}, {}, head sizes {}, {} and lengths {}, {}: expected equal batches, equal sizes of query and key, and "
+                    "found batches {}, {}, {}, head sizes {}, {} and lengths {}, {}: expected equal batches, equal "
+                    "sizes of query and key, and "
                     "equal lengths of key and value",
                     q.batch, k.batch, v.batch, q.size, k.size, k.length, v.length);
 }
@@ -141,15 +150,20 @@ Status eval_multi_head_attention(EvalContext& context) {
   const auto& attrs = context.attrs<MultiHeadAttentionAttrs>();
   TUTTI_TRY(check_heads(attrs.num_heads));
   const bool packed = !context.has_input(kKey), packed_kv = !packed && !context.has_input(kValue);
-  const Tensor &query = context.input(kQuery), &key = packed ? query : context.input(kKey), &value = packed_kv || packed ? key : context.input(kValue);
-  HeadSource q_source{query, "query", 0, 3}, k_source{key, "key", packed ? 1 : 0, packed ? 3 : 2}, v_source{value, "value", packed ? 2 : 1, packed ? 3 : 2};
+  const Tensor &query = context.input(kQuery), &key = packed ? query : context.input(kKey),
+               &value = packed_kv || packed ? key : context.input(kValue);
+  HeadSource q_source{query, "query", 0, 3}, k_source{key, "key", packed ? 1 : 0, packed ? 3 : 2},
+      v_source{value, "value", packed ? 2 : 1, packed ? 3 : 2};
   if ((packed && query.rank() != 5) || (packed_kv && key.rank() != 5))
-    return make_error(Code::kInvalidInput, "{} is absent, expected it unless {} is packed with rank 5", packed ? "key" : "value", packed ? "query" : "key");
-  const ComputeView<float> bias = context.has_input(kBias) ? ComputeView<float>(context.input(kBias)) : ComputeView<float>();
+    return make_error(Code::kInvalidInput, "{} is absent, expected it unless {} is packed with rank 5",
+                      packed ? "key" : "value", packed ? "query" : "key");
+  const ComputeView<float> bias =
+      context.has_input(kBias) ? ComputeView<float>(context.input(kBias)) : ComputeView<float>();
   const HeadBlock plain_q = TUTTI_TRY(load_heads(q_source, attrs.num_heads));
   const int64_t hidden = attrs.num_heads * plain_q.size;
   if (context.has_input(kBias)) {
-    if (bias.size() < 2 * hidden) return make_error(Code::kInvalidInput, "bias has {} values, expected {} or more", bias.size(), 2 * hidden);
+    if (bias.size() < 2 * hidden)
+      return make_error(Code::kInvalidInput, "bias has {} values, expected {} or more", bias.size(), 2 * hidden);
     const std::span<const float> all(bias.data(), static_cast<size_t>(bias.size()));
     q_source.bias = all.first(static_cast<size_t>(hidden));
     k_source.bias = all.subspan(static_cast<size_t>(hidden), static_cast<size_t>(hidden));
@@ -159,7 +173,8 @@ Status eval_multi_head_attention(EvalContext& context) {
   const HeadBlock k = TUTTI_TRY(with_past(context, kPastKey, TUTTI_TRY(load_heads(k_source, attrs.num_heads))));
   const HeadBlock v = TUTTI_TRY(with_past(context, kPastValue, TUTTI_TRY(load_heads(v_source, attrs.num_heads))));
   TUTTI_TRY(check_blocks(q, k, v));
-  ContribMask mask{.filter = attrs.mask_filter_value, .causal = attrs.unidirectional, .past_length = k.length - q.length};
+  ContribMask mask{
+      .filter = attrs.mask_filter_value, .causal = attrs.unidirectional, .past_length = k.length - q.length};
   if (!context.has_input(kPastKey)) mask.past_length = 0;
   if (context.has_input(kPaddingMask)) mask.mask = &context.input(kPaddingMask);
   if (context.has_input(kAttentionBias)) mask.bias = &context.input(kAttentionBias);
@@ -168,7 +183,8 @@ Status eval_multi_head_attention(EvalContext& context) {
   return store_block(context, 2, query.dtype(), v);
 }
 
-// --- Attention -------------------------------------------------------------------------------------------------------------------
+// --- Attention
+// -------------------------------------------------------------------------------------------------------------------
 
 struct HiddenSizes {
   int64_t q, k, v;
@@ -180,14 +196,17 @@ Result<HiddenSizes> hidden_sizes(const ContribAttentionAttrs& attrs, int64_t col
   HiddenSizes sizes{columns / 3, columns / 3, columns / 3};
   if (!attrs.qkv_hidden_sizes.empty()) {
     if (attrs.qkv_hidden_sizes.size() != 3)
-      return make_error(Code::kInvalidModel, "attribute qkv_hidden_sizes has {} values, expected 3", attrs.qkv_hidden_sizes.size());
+      return make_error(Code::kInvalidModel, "attribute qkv_hidden_sizes has {} values, expected 3",
+                        attrs.qkv_hidden_sizes.size());
     sizes = {attrs.qkv_hidden_sizes[0], attrs.qkv_hidden_sizes[1], attrs.qkv_hidden_sizes[2]};
   }
   for (const int64_t size : {sizes.q, sizes.k, sizes.v})
     if (size < 0 || size > columns || size % attrs.num_heads != 0)
-      return make_error(Code::kInvalidModel, "a hidden size is {}, expected a multiple of {} heads up to {}", size, attrs.num_heads, columns);
+      return make_error(Code::kInvalidModel, "a hidden size is {}, expected a multiple of {} heads up to {}", size,
+                        attrs.num_heads, columns);
   if (sizes.q + sizes.k + sizes.v != columns || sizes.q != sizes.k)
-    return make_error(Code::kInvalidModel, "weights have {} columns, expected {} + {} + {} with the first two equal", columns, sizes.q, sizes.k, sizes.v);
+    return make_error(Code::kInvalidModel, "weights have {} columns, expected {} + {} + {} with the first two equal",
+                      columns, sizes.q, sizes.k, sizes.v);
   return sizes;
 }
 
@@ -210,7 +229,8 @@ Status infer_contrib_attention(InferContext& context) {
     keys = context.shape(4) ? keys + (*context.shape(4))[3] : context.fresh_dim("keys");
   }
   context.set_output(0, context.dtype(0), {(*x)[0], (*x)[1], Dim(sizes.v)});
-  context.set_output(1, context.dtype(0), {Dim(2), (*x)[0], Dim(attrs.num_heads), keys, Dim(sizes.k / attrs.num_heads)});
+  context.set_output(1, context.dtype(0),
+                     {Dim(2), (*x)[0], Dim(attrs.num_heads), keys, Dim(sizes.k / attrs.num_heads)});
   return ok_status();
 }
 
@@ -219,8 +239,10 @@ std::vector<float> project(const Tensor& x, const Tensor& w, const Tensor* bias)
   const ComputeView<float> view(x), weights(w);
   const int64_t depth = w.dim(0), columns = w.dim(1), rows = depth == 0 ? 0 : x.size() / depth;
   std::vector<float> out(static_cast<size_t>(rows * columns));
-  for (int64_t i = 0; bias && i < rows * columns; ++i) out[static_cast<size_t>(i)] = static_cast<float>(bias->get_double(i % columns));
-  reference_gemm({rows, columns, depth}, {view.data(), depth, 1}, {weights.data(), columns, 1}, {out.data(), columns, true});
+  for (int64_t i = 0; bias && i < rows * columns; ++i)
+    out[static_cast<size_t>(i)] = static_cast<float>(bias->get_double(i % columns));
+  reference_gemm({rows, columns, depth}, {view.data(), depth, 1}, {weights.data(), columns, 1},
+                 {out.data(), columns, true});
   return out;
 }
 
@@ -263,11 +285,21 @@ Status eval_contrib_attention(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kMultiHeadAttention{.name = "MultiHeadAttention", .min_inputs = 1, .max_inputs = 8, .max_outputs = 3,
-                                .make_attrs = make_attrs<MultiHeadAttentionAttrs>, .infer = infer_multi_head_attention,
-                                .eval = eval_multi_head_attention, .tolerance = Tolerance::kApproximate};
-const OpDef kContribAttention{.name = "com.microsoft.Attention", .min_inputs = 2, .max_inputs = 6, .max_outputs = 2,
-                              .make_attrs = make_attrs<ContribAttentionAttrs>, .infer = infer_contrib_attention,
-                              .eval = eval_contrib_attention, .tolerance = Tolerance::kApproximate};
+const OpDef kMultiHeadAttention{.name = "MultiHeadAttention",
+                                .min_inputs = 1,
+                                .max_inputs = 8,
+                                .max_outputs = 3,
+                                .make_attrs = make_attrs<MultiHeadAttentionAttrs>,
+                                .infer = infer_multi_head_attention,
+                                .eval = eval_multi_head_attention,
+                                .tolerance = Tolerance::kApproximate};
+const OpDef kContribAttention{.name = "com.microsoft.Attention",
+                              .min_inputs = 2,
+                              .max_inputs = 6,
+                              .max_outputs = 2,
+                              .make_attrs = make_attrs<ContribAttentionAttrs>,
+                              .infer = infer_contrib_attention,
+                              .eval = eval_contrib_attention,
+                              .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

@@ -19,7 +19,8 @@ struct MultiHeadAttentionAttrs : ir::AttrsOf<MultiHeadAttentionAttrs> {
   }
 };
 
-// Attention: input [B,S,H], weights [H,Hq+Hk+Hv], bias?, mask_index?, past? [2,B,N,P,D], attention_bias?; outputs Y, present?.
+// Attention: input [B,S,H], weights [H,Hq+Hk+Hv], bias?, mask_index?, past? [2,B,N,P,D], attention_bias?; outputs Y,
+// present?.
 struct ContribAttentionAttrs : ir::AttrsOf<ContribAttentionAttrs> {
   bool do_rotary = false, past_present_share_buffer = false, unidirectional = false;
   float mask_filter_value = -10000, scale = 0;

@@ -17,7 +17,8 @@ void gather_heads(const float* from, HeadLayout layout, std::span<const float> b
     for (int64_t h = 0; h < block.heads; ++h)
       for (int64_t s = 0; s < block.length; ++s)
         for (int64_t d = 0; d < block.size; ++d) {
-          const float v = from[layout.offset + b * layout.batch_stride + h * layout.head_stride + s * layout.row_stride + d];
+          const float v =
+              from[layout.offset + b * layout.batch_stride + h * layout.head_stride + s * layout.row_stride + d];
           *to++ = bias.empty() ? v : v + bias[static_cast<size_t>(h * block.size + d)];
         }
 }
@@ -27,7 +28,8 @@ HeadBlock append_heads(const float* past, int64_t past_length, const HeadBlock& 
   out.data.reserve(static_cast<size_t>(out.batch * out.heads * out.length * out.size));
   for (int64_t i = 0; i < fresh.batch * fresh.heads; ++i) {
     const float* own = fresh.data.data() + i * fresh.length * fresh.size;
-    if (past_length > 0) out.data.insert(out.data.end(), past + i * past_length * fresh.size, past + (i + 1) * past_length * fresh.size);
+    if (past_length > 0)
+      out.data.insert(out.data.end(), past + i * past_length * fresh.size, past + (i + 1) * past_length * fresh.size);
     out.data.insert(out.data.end(), own, own + fresh.length * fresh.size);
   }
   return out;
@@ -36,20 +38,22 @@ HeadBlock append_heads(const float* past, int64_t past_length, const HeadBlock& 
 Status check_mask(const ContribMask& mask, const HeadBlock& q, const HeadBlock& k) {
   if (mask.mask) {
     const Dims& dims = mask.mask->dims();
-    const bool fits = dims == Dims{q.batch} || dims == Dims{2 * q.batch} || dims == Dims{q.batch, k.length} ||
-                      dims == Dims{q.batch, q.length, k.length} ||
-                      (dims.size() == 4 && dims[0] == q.batch && dims[1] == 1 && dims[2] >= k.length && dims[3] >= k.length);
+    const bool fits =
+        dims == Dims{q.batch} || dims == Dims{2 * q.batch} || dims == Dims{q.batch, k.length} ||
+        dims == Dims{q.batch, q.length, k.length} ||
+        (dims.size() == 4 && dims[0] == q.batch && dims[1] == 1 && dims[2] >= k.length && dims[3] >= k.length);
     if (!fits)
-      return make_error(Code::kInvalidInput, "the mask has shape {}, expected [{}], [{}], [{},{}], [{},{},{}] or [{},1,max,max]", dims_text(dims),
-                        q.batch, 2 * q.batch, q.batch, k.length, q.batch, q.length, k.length, q.batch);
+      return make_error(Code::kInvalidInput,
+                        "the mask has shape {}, expected [{}], [{}], [{},{}], [{},{},{}] or [{},1,max,max]",
+                        dims_text(dims), q.batch, 2 * q.batch, q.batch, k.length, q.batch, q.length, k.length, q.batch);
   }
   if (!mask.bias) return ok_status();
   const Dims& dims = mask.bias->dims();
-  const bool fits = dims.size() == 4 && (dims[0] == 1 || dims[0] == q.batch) && (dims[1] == 1 || dims[1] == q.heads) && dims[2] == q.length &&
-                    dims[3] == k.length;
+  const bool fits = dims.size() == 4 && (dims[0] == 1 || dims[0] == q.batch) && (dims[1] == 1 || dims[1] == q.heads) &&
+                    dims[2] == q.length && dims[3] == k.length;
   if (fits) return ok_status();
-  return make_error(Code::kInvalidInput, "the attention bias has shape {}, expected [1 or {},1 or {},{},{}]", dims_text(dims), q.batch, q.heads,
-                    q.length, k.length);
+  return make_error(Code::kInvalidInput, "the attention bias has shape {}, expected [1 or {},1 or {},{},{}]",
+                    dims_text(dims), q.batch, q.heads, q.length, k.length);
 }
 
 namespace {
@@ -65,7 +69,8 @@ bool is_shown(const Tensor& mask, int64_t batch, int64_t b, int64_t s, int64_t t
   return mask.get_int((b * mask.dim(2) + past_length + s) * mask.dim(3) + t) != 0;
 }
 
-void add_mask(const ContribMask& mask, const HeadBlock& q, int64_t keys, int64_t b, int64_t h, std::vector<float>& scores) {
+void add_mask(const ContribMask& mask, const HeadBlock& q, int64_t keys, int64_t b, int64_t h,
+              std::vector<float>& scores) {
   for (int64_t s = 0; s < q.length; ++s)
     for (int64_t t = 0; t < keys; ++t) {
       float& score = scores[static_cast<size_t>(s * keys + t)];
@@ -91,7 +96,8 @@ void softmax_rows(std::vector<float>& scores, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-void attend_heads(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale, const ContribMask& mask, float* y) {
+void attend_heads(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale, const ContribMask& mask,
+                  float* y) {
   std::vector<float> scores(static_cast<size_t>(q.length * k.length));
   for (int64_t b = 0; b < q.batch; ++b)
     for (int64_t h = 0; h < q.heads; ++h) {
@@ -101,7 +107,8 @@ void attend_heads(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, fl
       for (float& score : scores) score *= scale;
       add_mask(mask, q, k.length, b, h, scores);
       softmax_rows(scores, q.length, k.length);
-      reference_gemm({q.length, v.size, k.length}, {scores.data(), k.length, 1}, {v.data.data() + head * v.length * v.size, v.size, 1},
+      reference_gemm({q.length, v.size, k.length}, {scores.data(), k.length, 1},
+                     {v.data.data() + head * v.length * v.size, v.size, 1},
                      {y + (b * q.length * q.heads + h) * v.size, q.heads * v.size, false});
     }
 }

@@ -26,14 +26,15 @@ HeadBlock append_heads(const float* past, int64_t past_length, const HeadBlock& 
 
 // What is added to the scores: com.microsoft's masks and biases.
 struct ContribMask {
-  const ir::Tensor* mask = nullptr;   // int32: [B] lengths, [2B] ends and starts, [B,T], [B,S,T] or [B,1,M,M]
-  const ir::Tensor* bias = nullptr;   // [B or 1, N or 1, S, T]
+  const ir::Tensor* mask = nullptr;  // int32: [B] lengths, [2B] ends and starts, [B,T], [B,S,T] or [B,1,M,M]
+  const ir::Tensor* bias = nullptr;  // [B or 1, N or 1, S, T]
   float filter = -10000;
   bool causal = false;
   int64_t past_length = 0;
 };
 Status check_mask(const ContribMask& mask, const HeadBlock& q, const HeadBlock& k);
 // Y [B, S, N * Dv] = softmax(scale * Q K^T + mask) V; the blocks agree in batch, heads and lengths.
-void attend_heads(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale, const ContribMask& mask, float* y);
+void attend_heads(const HeadBlock& q, const HeadBlock& k, const HeadBlock& v, float scale, const ContribMask& mask,
+                  float* y);
 
 }  // namespace tutti::ops

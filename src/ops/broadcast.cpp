@@ -20,14 +20,19 @@ StridedWalk::StridedWalk(const Dims& dims, std::vector<Dims> strides) : strides_
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] == 0) empty_ = true;
     if (dims[axis] == 1) continue;
-    // The previous axis continues this one for every operand: (a, b) with stride(a) == b * stride(b) is one axis of a*b.
+    // The previous axis continues this one for every operand: (a, b) with stride(a) == b * stride(b) is one axis of
+    // a*b.
     bool merge = !dims_.empty();
     for (size_t i = 0; merge && i < strides.size(); ++i) merge = strides_[i].back() == strides[i][axis] * dims[axis];
-    if (merge) dims_.back() *= dims[axis];
-    else dims_.push_back(dims[axis]);
+    if (merge)
+      dims_.back() *= dims[axis];
+    else
+      dims_.push_back(dims[axis]);
     for (size_t i = 0; i < strides.size(); ++i) {
-      if (merge) strides_[i].back() = strides[i][axis];
-      else strides_[i].push_back(strides[i][axis]);
+      if (merge)
+        strides_[i].back() = strides[i][axis];
+      else
+        strides_[i].push_back(strides[i][axis]);
     }
   }
   if (dims_.empty()) {

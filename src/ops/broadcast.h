@@ -8,11 +8,12 @@
 
 namespace tutti::ops {
 
-// Row-major strides of `dims` as seen from the broadcast shape `out`: aligned at the last axis, 0 where the dimension is 1.
+// Row-major strides of `dims` as seen from the broadcast shape `out`: aligned at the last axis, 0 where the dimension
+// is 1.
 ir::Dims broadcast_strides(const ir::Dims& dims, const ir::Dims& out);
 
-// An index space with per-operand strides. Axes that all operands cross contiguously are merged, so that full and scalar operands walk
-// as one run. Immutable.
+// An index space with per-operand strides. Axes that all operands cross contiguously are merged, so that full and
+// scalar operands walk as one run. Immutable.
 class StridedWalk {
  public:
   StridedWalk(const ir::Dims& dims, std::vector<ir::Dims> strides);
@@ -20,8 +21,9 @@ class StridedWalk {
   static StridedWalk broadcast(const ir::Dims& out, std::initializer_list<const ir::Dims*> operands);
   static StridedWalk broadcast(const ir::Dims& out, const std::vector<const ir::Dims*>& operands);
 
-  // Calls f(position, count, offsets, strides) for runs along the innermost merged axis: elements position..position+count-1 of the
-  // index space in row-major order; operand i reads offsets[i] + k*strides[i]. No call when the space is empty.
+  // Calls f(position, count, offsets, strides) for runs along the innermost merged axis: elements
+  // position..position+count-1 of the index space in row-major order; operand i reads offsets[i] + k*strides[i]. No
+  // call when the space is empty.
   template <class F>
   void for_each_run(F&& f) const;
   // The same with runs cut to at most `limit` elements.
@@ -69,7 +71,8 @@ void StridedWalk::for_each_block(int64_t limit, F&& f) const {
   for_each_run([&](int64_t position, int64_t count, const int64_t* offsets, const int64_t* strides) {
     for (int64_t begin = 0; begin < count; begin += limit) {
       for (size_t i = 0; i < at.size(); ++i) at[i] = offsets[i] + begin * strides[i];
-      f(position + begin, count - begin < limit ? count - begin : limit, static_cast<const int64_t*>(at.data()), strides);
+      f(position + begin, count - begin < limit ? count - begin : limit, static_cast<const int64_t*>(at.data()),
+        strides);
     }
   });
 }

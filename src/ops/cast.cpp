@@ -93,13 +93,17 @@ const MiniFloatFormat* small_format(DType dtype) {
 }
 
 E8m0Rounding e8m0_rounding(CastRound round) {
-  return round == CastRound::kUp ? E8m0Rounding::kUp : round == CastRound::kDown ? E8m0Rounding::kDown : E8m0Rounding::kNearest;
+  return round == CastRound::kUp     ? E8m0Rounding::kUp
+         : round == CastRound::kDown ? E8m0Rounding::kDown
+                                     : E8m0Rounding::kNearest;
 }
 
 // Complex elements as (real, imaginary); real ones have imaginary part 0.
 std::pair<double, double> complex_at(const Tensor& t, int64_t i) {
-  if (t.dtype() == DType::kComplex64) return {static_cast<const float*>(t.raw())[2 * i], static_cast<const float*>(t.raw())[2 * i + 1]};
-  if (t.dtype() == DType::kComplex128) return {static_cast<const double*>(t.raw())[2 * i], static_cast<const double*>(t.raw())[2 * i + 1]};
+  if (t.dtype() == DType::kComplex64)
+    return {static_cast<const float*>(t.raw())[2 * i], static_cast<const float*>(t.raw())[2 * i + 1]};
+  if (t.dtype() == DType::kComplex128)
+    return {static_cast<const double*>(t.raw())[2 * i], static_cast<const double*>(t.raw())[2 * i + 1]};
   return {t.get_double(i), 0.0};
 }
 
@@ -122,7 +126,8 @@ void cast_numbers(const Tensor& in, Tensor& out, const CastAttrs& attrs) {
   const MiniFloatFormat* format = small_format(out.dtype());
   auto* bytes = static_cast<uint8_t*>(out.mutable_raw());
   if (format != nullptr)
-    for (int64_t i = 0; i < in.size(); ++i) bytes[i] = float_to_mini(*format, static_cast<float>(in.get_double(i)), attrs.saturate);
+    for (int64_t i = 0; i < in.size(); ++i)
+      bytes[i] = float_to_mini(*format, static_cast<float>(in.get_double(i)), attrs.saturate);
   else if (out.dtype() == DType::kFloat8E8M0)
     for (int64_t i = 0; i < in.size(); ++i)
       bytes[i] = float_to_e8m0(static_cast<float>(in.get_double(i)), attrs.saturate, e8m0_rounding(attrs.round_mode));
@@ -132,8 +137,10 @@ void cast_numbers(const Tensor& in, Tensor& out, const CastAttrs& attrs) {
     std::array<double, kBlock> real;
     for (int64_t begin = 0; begin < in.size(); begin += kBlock) {
       const int64_t count = std::min(kBlock, in.size() - begin);
-      if (integers) load_block(in, begin, 1, count, whole.data()), store_block(out, begin, count, whole.data());
-      else load_block(in, begin, 1, count, real.data()), store_block(out, begin, count, real.data());
+      if (integers)
+        load_block(in, begin, 1, count, whole.data()), store_block(out, begin, count, whole.data());
+      else
+        load_block(in, begin, 1, count, real.data()), store_block(out, begin, count, real.data());
     }
   }
 }
@@ -146,7 +153,8 @@ bool is_wide_to_single(DType from, DType to) {
 void cast_wide_to_single(const Tensor& in, Tensor& out) {
   for (int64_t i = 0; i < in.size(); ++i) {
     const int64_t bits = in.get_int(i);
-    out.set_double(i, in.dtype() == DType::kUInt64 ? static_cast<float>(static_cast<uint64_t>(bits)) : static_cast<float>(bits));
+    out.set_double(
+        i, in.dtype() == DType::kUInt64 ? static_cast<float>(static_cast<uint64_t>(bits)) : static_cast<float>(bits));
   }
 }
 
@@ -165,7 +173,8 @@ Status infer_cast_to(InferContext& ctx, DType to) {
 
 Status infer_cast(InferContext& ctx) {
   const DType to = ctx.attrs<CastAttrs>().to;
-  if (to == DType::kUndefined) return make_error(Code::kInvalidModel, "attribute 'to' is undefined; expected an element type");
+  if (to == DType::kUndefined)
+    return make_error(Code::kInvalidModel, "attribute 'to' is undefined; expected an element type");
   return infer_cast_to(ctx, to);
 }
 
@@ -195,8 +204,8 @@ Status infer_bit_cast(InferContext& ctx) {
   TUTTI_TRY(expect_tensor(ctx, 0));
   const DType from = ctx.dtype(0), to = ctx.attrs<BitCastAttrs>().to;
   if (ir::dtype_bits(from) == 0 || ir::dtype_bits(from) != ir::dtype_bits(to))
-    return make_error(Code::kInvalidModel, "cannot reinterpret {} ({} bits) as {} ({} bits); expected equal widths", ir::dtype_name(from),
-                      ir::dtype_bits(from), ir::dtype_name(to), ir::dtype_bits(to));
+    return make_error(Code::kInvalidModel, "cannot reinterpret {} ({} bits) as {} ({} bits); expected equal widths",
+                      ir::dtype_name(from), ir::dtype_bits(from), ir::dtype_name(to), ir::dtype_bits(to));
   ctx.set_output(0, ir::ValueType::tensor(to, ctx.shape(0)));
   return ok_status();
 }
@@ -211,24 +220,47 @@ Status eval_bit_cast(EvalContext& ctx) {
 
 Status cast_tensor(const Tensor& in, Tensor& out, const CastAttrs& attrs) {
   const bool from_text = in.dtype() == DType::kString, to_text = out.dtype() == DType::kString;
-  if (in.dtype() == out.dtype()) copy_run(out, 0, in, 0, 1, in.size());
+  if (in.dtype() == out.dtype())
+    copy_run(out, 0, in, 0, 1, in.size());
   else if (ir::is_complex(in.dtype()) != ir::is_complex(out.dtype()) && (from_text || to_text))
-    return make_error(Code::kUnsupported, "cannot cast {} to {}", ir::dtype_name(in.dtype()), ir::dtype_name(out.dtype()));
-  else if (from_text) return strings_to_numbers(in, out);
+    return make_error(Code::kUnsupported, "cannot cast {} to {}", ir::dtype_name(in.dtype()),
+                      ir::dtype_name(out.dtype()));
+  else if (from_text)
+    return strings_to_numbers(in, out);
   else if (to_text)
     for (int64_t i = 0; i < in.size(); ++i) out.mutable_string_data()[static_cast<size_t>(i)] = number_text(in, i);
-  else if (ir::is_complex(in.dtype()) || ir::is_complex(out.dtype())) cast_complex(in, out);
-  else if (is_wide_to_single(in.dtype(), out.dtype()) && small_format(out.dtype()) == nullptr && out.dtype() != DType::kFloat8E8M0)
+  else if (ir::is_complex(in.dtype()) || ir::is_complex(out.dtype()))
+    cast_complex(in, out);
+  else if (is_wide_to_single(in.dtype(), out.dtype()) && small_format(out.dtype()) == nullptr &&
+           out.dtype() != DType::kFloat8E8M0)
     cast_wide_to_single(in, out);
-  else cast_numbers(in, out, attrs);
+  else
+    cast_numbers(in, out, attrs);
   return ok_status();
 }
 
-const OpDef kCast{.name = "Cast", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<CastAttrs>, .infer = infer_cast,
-                  .eval = eval_cast, .tolerance = ir::Tolerance::kExact, .traits = ir::kPointwise};
-const OpDef kCastLike{.name = "CastLike", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<CastLikeAttrs>,
-                      .infer = infer_cast_like, .eval = eval_cast_like, .tolerance = ir::Tolerance::kExact};
-const OpDef kBitCast{.name = "BitCast", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<BitCastAttrs>,
-                     .infer = infer_bit_cast, .eval = eval_bit_cast, .tolerance = ir::Tolerance::kExact, .traits = ir::kPointwise};
+const OpDef kCast{.name = "Cast",
+                  .min_inputs = 1,
+                  .max_inputs = 1,
+                  .make_attrs = ir::make_attrs<CastAttrs>,
+                  .infer = infer_cast,
+                  .eval = eval_cast,
+                  .tolerance = ir::Tolerance::kExact,
+                  .traits = ir::kPointwise};
+const OpDef kCastLike{.name = "CastLike",
+                      .min_inputs = 2,
+                      .max_inputs = 2,
+                      .make_attrs = ir::make_attrs<CastLikeAttrs>,
+                      .infer = infer_cast_like,
+                      .eval = eval_cast_like,
+                      .tolerance = ir::Tolerance::kExact};
+const OpDef kBitCast{.name = "BitCast",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .make_attrs = ir::make_attrs<BitCastAttrs>,
+                     .infer = infer_bit_cast,
+                     .eval = eval_bit_cast,
+                     .tolerance = ir::Tolerance::kExact,
+                     .traits = ir::kPointwise};
 
 }  // namespace tutti::ops

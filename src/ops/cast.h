@@ -21,7 +21,9 @@ struct CastAttrs : ir::AttrsOf<CastAttrs> {
 struct CastLikeAttrs : ir::AttrsOf<CastLikeAttrs> {
   bool saturate = true;
   CastRound round_mode = CastRound::kUp;
-  void fields(ir::FieldVisitor& v) { v.field("saturate", saturate), v.choice("round_mode", round_mode, CastAttrs::kRounds); }
+  void fields(ir::FieldVisitor& v) {
+    v.field("saturate", saturate), v.choice("round_mode", round_mode, CastAttrs::kRounds);
+  }
 };
 struct BitCastAttrs : ir::AttrsOf<BitCastAttrs> {
   ir::DType to = ir::DType::kUndefined;
@@ -30,8 +32,8 @@ struct BitCastAttrs : ir::AttrsOf<BitCastAttrs> {
 
 extern const ir::OpDef kCast, kCastLike, kBitCast;
 
-// `in` converted to `out`'s type; equal dims. Strings that are not numbers are an InvalidInput error. Integer targets: floats truncate
-// toward zero, integers keep their low bits.
+// `in` converted to `out`'s type; equal dims. Strings that are not numbers are an InvalidInput error. Integer targets:
+// floats truncate toward zero, integers keep their low bits.
 Status cast_tensor(const ir::Tensor& in, ir::Tensor& out, const CastAttrs& attrs);
 
 }  // namespace tutti::ops

@@ -11,7 +11,8 @@
 
 namespace tutti::ops {
 
-// The elements of a tensor as an array of C (float or double); a copy only where the type differs. The tensor must outlive it.
+// The elements of a tensor as an array of C (float or double); a copy only where the type differs. The tensor must
+// outlive it.
 template <class C>
 class ComputeView {
  public:
@@ -37,8 +38,10 @@ class ComputeView {
 
  private:
   static C load(const ir::Tensor& tensor, int64_t i) {
-    if (tensor.dtype() == ir::DType::kFloat16) return static_cast<C>(half_to_float(tensor.data<Half>()[static_cast<size_t>(i)]));
-    if (tensor.dtype() == ir::DType::kBFloat16) return static_cast<C>(bfloat16_to_float(tensor.data<BFloat16>()[static_cast<size_t>(i)]));
+    if (tensor.dtype() == ir::DType::kFloat16)
+      return static_cast<C>(half_to_float(tensor.data<Half>()[static_cast<size_t>(i)]));
+    if (tensor.dtype() == ir::DType::kBFloat16)
+      return static_cast<C>(bfloat16_to_float(tensor.data<BFloat16>()[static_cast<size_t>(i)]));
     return static_cast<C>(tensor.get_double(i));
   }
   std::vector<C> held_;
@@ -72,16 +75,20 @@ class ComputeBuffer {
  private:
   void save(int64_t i, C value) {
     const auto at = static_cast<size_t>(i);
-    if (out_->dtype() == ir::DType::kFloat16) out_->mutable_data<Half>()[at] = float_to_half(static_cast<float>(value));
-    else if (out_->dtype() == ir::DType::kBFloat16) out_->mutable_data<BFloat16>()[at] = float_to_bfloat16(static_cast<float>(value));
-    else out_->set_double(i, static_cast<double>(value));
+    if (out_->dtype() == ir::DType::kFloat16)
+      out_->mutable_data<Half>()[at] = float_to_half(static_cast<float>(value));
+    else if (out_->dtype() == ir::DType::kBFloat16)
+      out_->mutable_data<BFloat16>()[at] = float_to_bfloat16(static_cast<float>(value));
+    else
+      out_->set_double(i, static_cast<double>(value));
   }
   ir::Tensor* out_;
   std::vector<C> held_;
   C* data_ = nullptr;
 };
 
-// Calls `body.template operator()<C>()` with float for float32 and the 16-bit floats, double for float64 and the integers.
+// Calls `body.template operator()<C>()` with float for float32 and the 16-bit floats, double for float64 and the
+// integers.
 template <class Body>
 auto with_compute_type(ir::DType dtype, Body&& body) {
   const bool narrow = dtype == ir::DType::kFloat32 || dtype == ir::DType::kFloat16 || dtype == ir::DType::kBFloat16;

@@ -14,9 +14,12 @@ using ir::InferContext;
 using ir::Tensor;
 using ir::ValueType;
 
-ValueType input_type(const InferContext& context, int i) { return context.has_input(i) ? context.input(i) : ValueType{}; }
+ValueType input_type(const InferContext& context, int i) {
+  return context.has_input(i) ? context.input(i) : ValueType{};
+}
 
-// --- If ---------------------------------------------------------------------------------------------------------------------------
+// --- If
+// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_if(InferContext& context) {
   if (context.dtype(0) != DType::kBool)
@@ -27,11 +30,12 @@ Status infer_if(InferContext& context) {
   auto else_types = TUTTI_TRY(context.infer_body(1, captures));
   const auto count = static_cast<size_t>(context.output_count());
   if (then_types.size() < count || else_types.size() < count)
-    return make_error(Code::kInvalidModel, "If has {} outputs, but its branches give {} and {}", count, then_types.size(), else_types.size());
+    return make_error(Code::kInvalidModel, "If has {} outputs, but its branches give {} and {}", count,
+                      then_types.size(), else_types.size());
   BodyTypeExporter exported(context);
   for (size_t i = 0; i < count; ++i)
-    context.set_output(static_cast<int>(i),
-                       TUTTI_TRY(merge_types(context, exported(std::move(then_types[i])), exported(std::move(else_types[i])))));
+    context.set_output(static_cast<int>(i), TUTTI_TRY(merge_types(context, exported(std::move(then_types[i])),
+                                                                  exported(std::move(else_types[i])))));
   return ok_status();
 }
 
@@ -47,11 +51,13 @@ Status eval_if(EvalContext& context) {
   return ok_status();
 }
 
-// --- SequenceMap ------------------------------------------------------------------------------------------------------------------
+// --- SequenceMap
+// ------------------------------------------------------------------------------------------------------------------
 
 Status check_additional(int64_t additional, int inputs) {
   if (additional < 0 || additional > inputs - 1)
-    return make_error(Code::kInvalidModel, "SequenceMap names {} additional inputs, but has {} after the sequence", additional, inputs - 1);
+    return make_error(Code::kInvalidModel, "SequenceMap names {} additional inputs, but has {} after the sequence",
+                      additional, inputs - 1);
   return ok_status();
 }
 
@@ -59,7 +65,8 @@ Status infer_sequence_map(InferContext& context) {
   const int64_t additional = context.attrs<SequenceMapAttrs>().additional;
   TUTTI_TRY(check_additional(additional, context.input_count()));
   if (context.input(0).kind != ValueType::Kind::kSequence)
-    return make_error(Code::kInvalidModel, "the first input of SequenceMap is {}, expected a sequence", context.input(0).text());
+    return make_error(Code::kInvalidModel, "the first input of SequenceMap is {}, expected a sequence",
+                      context.input(0).text());
   std::vector<ValueType> body_inputs;
   for (int i = 0; i < context.input_count(); ++i) {
     ValueType type = input_type(context, i);
@@ -73,7 +80,8 @@ Status infer_sequence_map(InferContext& context) {
   BodyTypeExporter exported(context);
   for (size_t i = 0; i < count; ++i) {
     if (!results[i].is_tensor())
-      return make_error(Code::kInvalidModel, "output {} of SequenceMap's body is {}, expected a tensor", i, results[i].text());
+      return make_error(Code::kInvalidModel, "output {} of SequenceMap's body is {}, expected a tensor", i,
+                        results[i].text());
     ValueType type = exported(std::move(results[i]));
     type.kind = ValueType::Kind::kSequence;
     context.set_output(static_cast<int>(i), std::move(type));
@@ -84,7 +92,8 @@ Status infer_sequence_map(InferContext& context) {
 Status eval_sequence_map(EvalContext& context) {
   const int64_t additional = context.attrs<SequenceMapAttrs>().additional;
   TUTTI_TRY(check_additional(additional, context.input_count()));
-  if (!context.datum(0).is_sequence()) return Error(Code::kInvalidInput, "the first input of SequenceMap is not a sequence");
+  if (!context.datum(0).is_sequence())
+    return Error(Code::kInvalidInput, "the first input of SequenceMap is not a sequence");
   const size_t length = context.datum(0).sequence().size();
   const auto count = static_cast<size_t>(context.output_count());
   std::vector<Datum::Sequence> results(count);
@@ -97,7 +106,8 @@ Status eval_sequence_map(EvalContext& context) {
         continue;
       }
       if (datum.sequence().size() != length)
-        return make_error(Code::kInvalidInput, "input {} of SequenceMap has {} elements, the first input has {}", i, datum.sequence().size(), length);
+        return make_error(Code::kInvalidInput, "input {} of SequenceMap has {} elements, the first input has {}", i,
+                          datum.sequence().size(), length);
       inputs.emplace_back(datum.sequence()[step]);
     }
     auto outputs = TUTTI_TRY(context.run_body(0, inputs));

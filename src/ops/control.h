@@ -1,10 +1,12 @@
-// Control flow. Bodies are closed graphs: values they need from outside ("captures") are explicit inputs of node and body.
+// Control flow. Bodies are closed graphs: values they need from outside ("captures") are explicit inputs of node and
+// body.
 //   If           inputs [cond, captures...]                  bodies [then, else], both with inputs [captures...]
 //   Loop         inputs [M?, cond?, carried..., captures...]  body inputs [iteration, cond, carried..., captures...]
 //                                                             body outputs [cond, carried..., scans...]
 //   Scan         inputs [states..., scan inputs..., captures...]  body inputs [states..., slices..., captures...]
 //                                                             body outputs [states..., scan slices...]
-//   SequenceMap  inputs [sequence, additional..., captures...]    body inputs [element, additional elements..., captures...]
+//   SequenceMap  inputs [sequence, additional..., captures...]    body inputs [element, additional elements...,
+//   captures...]
 #pragma once
 
 #include "ir/op_def.h"
@@ -19,7 +21,8 @@ struct LoopAttrs : ir::AttrsOf<LoopAttrs> {
 struct ScanAttrs : ir::AttrsOf<ScanAttrs> {
   int64_t states = 0;
   int64_t num_scan_inputs = 0;
-  std::vector<int64_t> scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions;  // empty: all 0
+  std::vector<int64_t> scan_input_axes, scan_input_directions, scan_output_axes,
+      scan_output_directions;  // empty: all 0
   void fields(ir::FieldVisitor& v) {
     v.field("states", states);
     v.field("num_scan_inputs", num_scan_inputs);
@@ -31,7 +34,8 @@ struct ScanAttrs : ir::AttrsOf<ScanAttrs> {
 };
 
 struct SequenceMapAttrs : ir::AttrsOf<SequenceMapAttrs> {
-  int64_t additional = 0;  // inputs after the sequence that are not captures: sequences are walked along, tensors passed whole
+  int64_t additional =
+      0;  // inputs after the sequence that are not captures: sequences are walked along, tensors passed whole
   void fields(ir::FieldVisitor& v) { v.field("additional", additional); }
 };
 

@@ -16,7 +16,9 @@ Result<ValueType> merge_kinds(const ValueType& a, const ValueType& b) {
   if (a.dtype == ir::DType::kUndefined && a.is_optional) return ValueType{b.kind, true, b.dtype, {}};
   if (b.dtype == ir::DType::kUndefined && b.is_optional) return merged;
   if (a.kind != b.kind || a.dtype != b.dtype)
-    return make_error(Code::kInvalidModel, "a value is {} on one path and {} on another; both must be of one element type", a.text(), b.text());
+    return make_error(Code::kInvalidModel,
+                      "a value is {} on one path and {} on another; both must be of one element type", a.text(),
+                      b.text());
   return merged;
 }
 
@@ -57,7 +59,8 @@ ValueType BodyTypeExporter::operator()(ValueType type) {
   return type;
 }
 
-CarriedTypes::CarriedTypes(InferContext& context, std::vector<ValueType> initial) : context_(context), types_(std::move(initial)) {
+CarriedTypes::CarriedTypes(InferContext& context, std::vector<ValueType> initial)
+    : context_(context), types_(std::move(initial)) {
   for (const ValueType& type : types_) varying_.emplace_back(type.shape ? type.shape->size() : 0, false);
 }
 

@@ -12,8 +12,8 @@ namespace tutti::ops {
 // The most precise type that covers both. Dims that are not provably equal become fresh symbols of the outer graph.
 Result<ir::ValueType> merge_types(ir::InferContext& context, const ir::ValueType& a, const ir::ValueType& b);
 
-// Turns types of body values into types of the outer graph: a dim that mentions a symbol which no input of the node mentions belongs to the
-// body and becomes a fresh symbol.
+// Turns types of body values into types of the outer graph: a dim that mentions a symbol which no input of the node
+// mentions belongs to the body and becomes a fresh symbol.
 class BodyTypeExporter {
  public:
   explicit BodyTypeExporter(ir::InferContext& context);
@@ -30,7 +30,8 @@ class CarriedTypes {
  public:
   CarriedTypes(ir::InferContext& context, std::vector<ir::ValueType> initial);
   const std::vector<ir::ValueType>& types() const { return types_; }
-  // Takes what the body made of types(); true when something had to be widened, so that the body must be inferred again.
+  // Takes what the body made of types(); true when something had to be widened, so that the body must be inferred
+  // again.
   Result<bool> widen(std::span<const ir::ValueType> produced);
   // The type after any number of iterations, with fresh symbols for what varies.
   ir::ValueType result(size_t index);

@@ -55,7 +55,8 @@ std::vector<PositionTile> position_tiles(std::span<const WindowPlan> axes) {
 
 // Patches of one image and group times the weights, into `out` of which each filter has `out_size` positions.
 template <class C>
-void convolve_image(const ConvPlan& plan, std::span<const PositionTile> tiles, const C* image, const C* weights, C* out) {
+void convolve_image(const ConvPlan& plan, std::span<const PositionTile> tiles, const C* image, const C* weights,
+                    C* out) {
   const int64_t channels = plan.channels / plan.group, filters = plan.filters / plan.group;
   const int64_t depth = channels * kernel_size(plan.axes), row = plan.axes.back().out;
   const int64_t out_size = product_of(plan.axes, &WindowPlan::out);
@@ -83,7 +84,8 @@ void convolve(const ConvPlan& plan, const ConvData<C>& data) {
   const auto tiles = position_tiles(plan.axes);
   for (int64_t i = 0; i < plan.batch * plan.group; ++i)
     convolve_image(plan, tiles, data.x + i * channels * in_size,
-                   data.w + i % plan.group * filters * channels * kernel_size(plan.axes), data.y + i * filters * out_size);
+                   data.w + i % plan.group * filters * channels * kernel_size(plan.axes),
+                   data.y + i * filters * out_size);
   if (!data.bias) return;
   for (int64_t i = 0; i < plan.batch * plan.filters; ++i)
     for (int64_t p = 0; p < out_size; ++p) data.y[i * out_size + p] += data.bias[i % plan.filters];
@@ -115,7 +117,8 @@ Status eval_conv(EvalContext& context) {
   return ok_status();
 }
 
-// com.microsoft FusedConv -----------------------------------------------------------------------------------------------------
+// com.microsoft FusedConv
+// -----------------------------------------------------------------------------------------------------
 
 using ActivationFunction = double (*)(double x, double alpha, double beta);
 struct ActivationRow {
@@ -129,7 +132,8 @@ constexpr ActivationRow kActivations[] = {
     {"Tanh", 0, 0, [](double x, double, double) { return std::tanh(x); }},
     {"Sigmoid", 0, 0, [](double x, double, double) { return 1 / (1 + std::exp(-x)); }},
     {"LeakyRelu", 0.01f, 0, [](double x, double a, double) { return x < 0 ? a * x : x; }},
-    {"Clip", -3.402823466e38f, 3.402823466e38f, [](double x, double a, double b) { return std::min(std::max(x, a), b); }},
+    {"Clip", -3.402823466e38f, 3.402823466e38f,
+     [](double x, double a, double b) { return std::min(std::max(x, a), b); }},
     {"HardSigmoid", 0.2f, 0.5f, [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
     {"HardSwish", 1.0f / 6, 0.5f, [](double x, double a, double b) { return x * std::clamp(a * x + b, 0.0, 1.0); }},
 };
@@ -137,8 +141,10 @@ constexpr ActivationRow kActivations[] = {
 Result<const ActivationRow*> find_activation(const std::string& name) {
   for (const ActivationRow& row : kActivations)
     if (row.name == name) return &row;
-  return make_error(Code::kUnsupported, "activation '{}' is not known, expected one of Relu, Tanh, Sigmoid, LeakyRelu, Clip, HardSigmoid, HardSwish",
-                    name);
+  return make_error(
+      Code::kUnsupported,
+      "activation '{}' is not known, expected one of Relu, Tanh, Sigmoid, LeakyRelu, Clip, HardSigmoid, HardSwish",
+      name);
 }
 
 Status infer_contrib_fused_conv(InferContext& context) {
@@ -179,9 +185,18 @@ Status eval_contrib_fused_conv(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kConv{.name = "Conv", .min_inputs = 2, .max_inputs = 3, .make_attrs = make_attrs<ConvAttrs>, .infer = infer_conv,
+const OpDef kConv{.name = "Conv",
+                  .min_inputs = 2,
+                  .max_inputs = 3,
+                  .make_attrs = make_attrs<ConvAttrs>,
+                  .infer = infer_conv,
                   .eval = eval_conv};
-const OpDef kContribFusedConv{.name = "FusedConv", .min_inputs = 2, .max_inputs = 4, .make_attrs = make_attrs<ContribFusedConvAttrs>,
-                              .infer = infer_contrib_fused_conv, .eval = eval_contrib_fused_conv, .tolerance = Tolerance::kApproximate};
+const OpDef kContribFusedConv{.name = "FusedConv",
+                              .min_inputs = 2,
+                              .max_inputs = 4,
+                              .make_attrs = make_attrs<ContribFusedConvAttrs>,
+                              .infer = infer_contrib_fused_conv,
+                              .eval = eval_contrib_fused_conv,
+                              .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

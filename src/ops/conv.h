@@ -16,7 +16,8 @@ struct ConvAttrs : ir::AttrsOf<ConvAttrs>, WindowAttrs {
   }
 };
 
-// Conv with an activation by its ONNX name ("Relu", "Clip", ...; "" for none), whose parameters are as com.microsoft has them.
+// Conv with an activation by its ONNX name ("Relu", "Clip", ...; "" for none), whose parameters are as com.microsoft
+// has them.
 struct ContribFusedConvAttrs : ir::AttrsOf<ContribFusedConvAttrs>, WindowAttrs {
   int64_t group = 1;
   std::string activation;
@@ -58,8 +59,10 @@ extern const ir::OpDef kContribFusedConv;  // "FusedConv" of com.microsoft: act(
 extern const ir::OpDef kConvTranspose;
 extern const ir::OpDef kDeformConv;
 
-// The shape rule of Conv for inputs X, W, B at 0, 1, 2. Nothing when X's rank is unknown. Shared by the integer convolutions.
-Result<std::optional<ir::Shape>> infer_conv_shape(ir::InferContext& context, const WindowAttrs& window, int64_t group, int weight_input = 1);
+// The shape rule of Conv for inputs X, W, B at 0, 1, 2. Nothing when X's rank is unknown. Shared by the integer
+// convolutions.
+Result<std::optional<ir::Shape>> infer_conv_shape(ir::InferContext& context, const WindowAttrs& window, int64_t group,
+                                                  int weight_input = 1);
 
 // A convolution at concrete shapes, checked: every kernel starts from it.
 struct ConvPlan {

@@ -19,7 +19,8 @@ Status infer_deform_conv(InferContext& context) {
   const auto& attrs = context.attrs<DeformConvAttrs>();
   TUTTI_TRY(require_float(context, 0, "X"));
   TUTTI_TRY(require_same_types(context, {"X", "W", "offset", "B", "mask"}));
-  if (attrs.offset_group < 1) return make_error(Code::kInvalidModel, "attribute offset_group is {}, expected 1 or more", attrs.offset_group);
+  if (attrs.offset_group < 1)
+    return make_error(Code::kInvalidModel, "attribute offset_group is {}, expected 1 or more", attrs.offset_group);
   auto shape = TUTTI_TRY(infer_conv_shape(context, window_of(attrs), attrs.group));
   if (shape) {
     TUTTI_TRY(require_vector(context, 3, (*shape)[1], "B"));
@@ -42,8 +43,10 @@ double sample_linear(const C* image, std::span<const WindowPlan> axes, const std
       const bool upper = (corner >> d & 1) != 0;
       const double at = low + (upper ? 1 : 0);
       weight *= upper ? position[d] - low : 1 - (position[d] - low);
-      if (!(at >= 0 && at < static_cast<double>(axes[d].in))) weight = 0;
-      else offset = offset * axes[d].in + static_cast<int64_t>(at);
+      if (!(at >= 0 && at < static_cast<double>(axes[d].in)))
+        weight = 0;
+      else
+        offset = offset * axes[d].in + static_cast<int64_t>(at);
     }
     if (weight != 0) total += weight * static_cast<double>(image[offset]);
   }
@@ -57,8 +60,8 @@ struct DeformRun {
 
 // The sampled patch of one output position: values[channels * kernel].
 template <class C>
-void sample_patch(const DeformRun& run, int64_t n, const std::vector<int64_t>& at, int64_t position, const C* x, const C* offset,
-                  const C* mask, std::vector<double>& values) {
+void sample_patch(const DeformRun& run, int64_t n, const std::vector<int64_t>& at, int64_t position, const C* x,
+                  const C* offset, const C* mask, std::vector<double>& values) {
   const auto rank = static_cast<int64_t>(run.plan.axes.size());
   std::vector<double> sample(run.plan.axes.size());
   const int64_t per_group = run.plan.channels / run.offset_group;
@@ -70,7 +73,8 @@ void sample_patch(const DeformRun& run, int64_t n, const std::vector<int64_t>& a
         const WindowPlan& axis = run.plan.axes[static_cast<size_t>(d)];
         const C shift = offset[((group * run.kernel + k) * rank + d) * run.out_size + position];
         sample[static_cast<size_t>(d)] = static_cast<double>(at[static_cast<size_t>(d)] * axis.stride - axis.pad_begin +
-                                                             rest % axis.kernel * axis.dilation) + static_cast<double>(shift);
+                                                             rest % axis.kernel * axis.dilation) +
+                                         static_cast<double>(shift);
         rest /= axis.kernel;
       }
       double value = sample_linear(x + (n * run.plan.channels + c) * run.in_size, std::span(run.plan.axes), sample);
@@ -108,10 +112,13 @@ void deform_convolve(EvalContext& context, const DeformRun& run, Tensor* out) {
 Status eval_deform_conv(EvalContext& context) {
   const auto& attrs = context.attrs<DeformConvAttrs>();
   const Tensor& x = context.input(0);
-  DeformRun run{TUTTI_TRY(plan_conv(window_of(attrs), attrs.group, x.dims(), context.input(1).dims())), attrs.offset_group, 1, 1, 1};
-  if (run.plan.axes.size() > 8) return make_error(Code::kUnsupported, "X has {} spatial axes, expected 8 or fewer", run.plan.axes.size());
+  DeformRun run{TUTTI_TRY(plan_conv(window_of(attrs), attrs.group, x.dims(), context.input(1).dims())),
+                attrs.offset_group, 1, 1, 1};
+  if (run.plan.axes.size() > 8)
+    return make_error(Code::kUnsupported, "X has {} spatial axes, expected 8 or fewer", run.plan.axes.size());
   if (run.plan.channels % run.offset_group != 0)
-    return make_error(Code::kInvalidInput, "X has {} channels, expected a multiple of offset_group {}", run.plan.channels, run.offset_group);
+    return make_error(Code::kInvalidInput, "X has {} channels, expected a multiple of offset_group {}",
+                      run.plan.channels, run.offset_group);
   Dims expected = run.plan.out_dims;
   for (const WindowPlan& axis : run.plan.axes) {
     run.kernel *= axis.kernel;
@@ -130,7 +137,11 @@ Status eval_deform_conv(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kDeformConv{.name = "DeformConv", .min_inputs = 3, .max_inputs = 5, .make_attrs = make_attrs<DeformConvAttrs>,
-                        .infer = infer_deform_conv, .eval = eval_deform_conv};
+const OpDef kDeformConv{.name = "DeformConv",
+                        .min_inputs = 3,
+                        .max_inputs = 5,
+                        .make_attrs = make_attrs<DeformConvAttrs>,
+                        .infer = infer_deform_conv,
+                        .eval = eval_deform_conv};
 
 }  // namespace tutti::ops

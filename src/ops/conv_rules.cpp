@@ -20,7 +20,8 @@ Status check_channels(const Dim& channels, const Dim& filters, const Dim& weight
 }
 
 // The kernel's extents from the attribute or W; nothing where neither is known.
-Result<std::vector<std::optional<int64_t>>> known_kernel(const WindowAttrs& window, const std::optional<Shape>& w, size_t spatial) {
+Result<std::vector<std::optional<int64_t>>> known_kernel(const WindowAttrs& window, const std::optional<Shape>& w,
+                                                         size_t spatial) {
   std::vector<std::optional<int64_t>> kernel(spatial);
   if (!window.kernel_shape.empty() && window.kernel_shape.size() != spatial)
     return make_error(Code::kInvalidModel, "attribute kernel_shape has {} values, expected {}, one per spatial axis",
@@ -29,8 +30,8 @@ Result<std::vector<std::optional<int64_t>>> known_kernel(const WindowAttrs& wind
     if (w) kernel[i] = (*w)[i + 2].constant();
     if (window.kernel_shape.empty()) continue;
     if (kernel[i] && *kernel[i] != window.kernel_shape[i])
-      return make_error(Code::kInvalidModel, "attribute kernel_shape has {} on spatial axis {}, W has shape {}", window.kernel_shape[i], i,
-                        shape_text(*w));
+      return make_error(Code::kInvalidModel, "attribute kernel_shape has {} on spatial axis {}, W has shape {}",
+                        window.kernel_shape[i], i, shape_text(*w));
     kernel[i] = window.kernel_shape[i];
   }
   return kernel;
@@ -38,7 +39,8 @@ Result<std::vector<std::optional<int64_t>>> known_kernel(const WindowAttrs& wind
 
 }  // namespace
 
-Result<std::optional<Shape>> infer_conv_shape(InferContext& context, const WindowAttrs& window, int64_t group, int weight_input) {
+Result<std::optional<Shape>> infer_conv_shape(InferContext& context, const WindowAttrs& window, int64_t group,
+                                              int weight_input) {
   TUTTI_TRY(check_group(group));
   const std::optional<Shape>&x = context.shape(0), &w = context.shape(weight_input);
   if (!x) return std::optional<Shape>();
@@ -56,7 +58,8 @@ Result<std::optional<Shape>> infer_conv_shape(InferContext& context, const Windo
   for (size_t i = 0; i < spatial; ++i) {
     const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
     if (kernel[i] || same)
-      out.push_back(TUTTI_TRY(window_count((*x)[i + 2], axes[i], {window.auto_pad, false}).with_context(fmt::format("spatial axis {}", i))));
+      out.push_back(TUTTI_TRY(window_count((*x)[i + 2], axes[i], {window.auto_pad, false})
+                                  .with_context(fmt::format("spatial axis {}", i))));
     else
       out.push_back(context.fresh_dim("conv"));
   }
@@ -66,11 +69,14 @@ Result<std::optional<Shape>> infer_conv_shape(InferContext& context, const Windo
 Result<ConvPlan> plan_conv(const WindowAttrs& window, int64_t group, const Dims& x, const Dims& w) {
   TUTTI_TRY(check_group(group));
   if (x.size() < 3 || w.size() != x.size())
-    return make_error(Code::kInvalidInput, "X and W have shapes {} and {}, expected equal ranks of 3 or more", dims_text(x), dims_text(w));
+    return make_error(Code::kInvalidInput, "X and W have shapes {} and {}, expected equal ranks of 3 or more",
+                      dims_text(x), dims_text(w));
   TUTTI_TRY(check_channels(Dim(x[1]), Dim(w[0]), Dim(w[1]), group));
   const std::span<const int64_t> kernel(w.data() + 2, w.size() - 2);
-  if (!window.kernel_shape.empty() && !std::equal(kernel.begin(), kernel.end(), window.kernel_shape.begin(), window.kernel_shape.end()))
-    return make_error(Code::kInvalidInput, "W has shape {}, expected the kernel {}", dims_text(w), dims_text(window.kernel_shape));
+  if (!window.kernel_shape.empty() &&
+      !std::equal(kernel.begin(), kernel.end(), window.kernel_shape.begin(), window.kernel_shape.end()))
+    return make_error(Code::kInvalidInput, "W has shape {}, expected the kernel {}", dims_text(w),
+                      dims_text(window.kernel_shape));
   ConvPlan plan;
   plan.axes = TUTTI_TRY(plan_windows(window, kernel, std::span(x.data() + 2, x.size() - 2), false));
   plan.batch = x[0];

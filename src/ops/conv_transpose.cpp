@@ -22,12 +22,15 @@ struct TransposeAxis {
 Result<std::vector<TransposeAxis>> transpose_axes(const ConvTransposeAttrs& attrs, std::span<const int64_t> kernel) {
   const auto spatial = static_cast<int64_t>(kernel.size());
   const auto windows = TUTTI_TRY(window_axes(attrs, kernel, spatial));
-  for (const auto& [values, name] : {std::pair{&attrs.output_padding, "output_padding"}, {&attrs.output_shape, "output_shape"}}) {
+  for (const auto& [values, name] :
+       {std::pair{&attrs.output_padding, "output_padding"}, {&attrs.output_shape, "output_shape"}}) {
     if (!values->empty() && static_cast<int64_t>(values->size()) != spatial)
-      return make_error(Code::kInvalidModel, "attribute {} has {} values, expected {}, one per spatial axis", name, values->size(), spatial);
+      return make_error(Code::kInvalidModel, "attribute {} has {} values, expected {}, one per spatial axis", name,
+                        values->size(), spatial);
     for (const int64_t value : *values)
       if (value < 0 || value > INT32_MAX)
-        return make_error(Code::kInvalidModel, "attribute {} has the value {}, expected 0 to {}", name, value, INT32_MAX);
+        return make_error(Code::kInvalidModel, "attribute {} has the value {}, expected 0 to {}", name, value,
+                          INT32_MAX);
   }
   std::vector<TransposeAxis> axes;
   for (size_t i = 0; i < windows.size(); ++i) {
@@ -51,15 +54,18 @@ Result<Dim> output_extent(const Dim& in, const TransposeAxis& axis, AutoPad auto
   if (is_same(auto_pad)) return in * Dim(axis.window.stride);
   const Dim out = full_extent(in, axis) - Dim(axis.window.pad_begin + axis.window.pad_end);
   if (const auto known = out.constant(); known && *known < 0)
-    return make_error(Code::kInvalidModel, "an input of extent {} gives an output of extent {}, expected 0 or more; pads are {} and {}",
+    return make_error(Code::kInvalidModel,
+                      "an input of extent {} gives an output of extent {}, expected 0 or more; pads are {} and {}",
                       in.text(), *known, axis.window.pad_begin, axis.window.pad_end);
   return out;
 }
 
 Status check_transpose(const Shape& x, const Shape& w, int64_t group) {
-  if (group < 1 || group > INT32_MAX) return make_error(Code::kInvalidModel, "attribute group is {}, expected 1 or more", group);
+  if (group < 1 || group > INT32_MAX)
+    return make_error(Code::kInvalidModel, "attribute group is {}, expected 1 or more", group);
   if (x.size() < 3 || w.size() != x.size())
-    return make_error(Code::kInvalidModel, "X and W have shapes {} and {}, expected equal ranks of 3 or more", shape_text(x), shape_text(w));
+    return make_error(Code::kInvalidModel, "X and W have shapes {} and {}, expected equal ranks of 3 or more",
+                      shape_text(x), shape_text(w));
   TUTTI_TRY(require_equal(w[0], x[1], "the number of W's input channels"));
   if (const auto channels = x[1].constant(); channels && *channels % group != 0)
     return make_error(Code::kInvalidModel, "X has {} channels, expected a multiple of group {}", *channels, group);
@@ -84,14 +90,17 @@ Status infer_conv_transpose(InferContext& context) {
       kernel.push_back((*w)[i].constant().value_or(1));
     }
   if (kernel.size() != x->size() - 2)
-    return make_error(Code::kInvalidModel, "attribute kernel_shape has {} values, expected {}, one per spatial axis", kernel.size(), x->size() - 2);
+    return make_error(Code::kInvalidModel, "attribute kernel_shape has {} values, expected {}, one per spatial axis",
+                      kernel.size(), x->size() - 2);
   for (size_t i = 0; i < kernel.size(); ++i)
-    TUTTI_TRY(require_equal((*w)[i + 2], known ? Dim(kernel[i]) : (*w)[i + 2], fmt::format("W's extent on spatial axis {}", i)));
+    TUTTI_TRY(require_equal((*w)[i + 2], known ? Dim(kernel[i]) : (*w)[i + 2],
+                            fmt::format("W's extent on spatial axis {}", i)));
   const auto axes = TUTTI_TRY(transpose_axes(attrs, kernel));
   Shape out{(*x)[0], (*w)[1] * Dim(attrs.group)};
   for (size_t i = 0; i < axes.size(); ++i)
-    out.push_back(known || is_same(attrs.auto_pad) || axes[i].output_shape ? TUTTI_TRY(output_extent((*x)[i + 2], axes[i], attrs.auto_pad))
-                                                                          : context.fresh_dim("conv_transpose"));
+    out.push_back(known || is_same(attrs.auto_pad) || axes[i].output_shape
+                      ? TUTTI_TRY(output_extent((*x)[i + 2], axes[i], attrs.auto_pad))
+                      : context.fresh_dim("conv_transpose"));
   TUTTI_TRY(require_vector(context, 2, out[1], "B"));
   context.set_output(0, context.dtype(0), std::move(out));
   return ok_status();
@@ -116,7 +125,8 @@ Result<std::vector<WindowPlan>> transposed_plans(const ConvTransposeAttrs& attrs
 }
 
 template <class C>
-void convolve_transposed(std::span<const WindowPlan> axes, const Dims& x, const Dims& w, int64_t group, const C* from, const C* weights, C* y) {
+void convolve_transposed(std::span<const WindowPlan> axes, const Dims& x, const Dims& w, int64_t group, const C* from,
+                         const C* weights, C* y) {
   int64_t in_size = 1, out_size = 1;
   for (const WindowPlan& axis : axes) {
     in_size *= axis.out;
@@ -128,8 +138,8 @@ void convolve_transposed(std::span<const WindowPlan> axes, const Dims& x, const 
   for (int64_t i = 0; i < x[0] * group; ++i) {
     const int64_t g = i % group;
     // columns[filters * kernel][in] = W^T[filters * kernel][channels] * X[channels][in]
-    multiply({rows, in_size, channels}, weights + g * channels * rows, {1, rows}, from + i * channels * in_size, {in_size, 1},
-             columns.data(), in_size);
+    multiply({rows, in_size, channels}, weights + g * channels * rows, {1, rows}, from + i * channels * in_size,
+             {in_size, 1}, columns.data(), in_size);
     scatter_patches(columns.data(), filters, axes, y + i * filters * out_size);
   }
 }
@@ -148,7 +158,8 @@ Status eval_conv_transpose(EvalContext& context) {
     ComputeBuffer<C> buffer(out);
     const int64_t planes = out_dims[0] * out_dims[1], size = planes == 0 ? 0 : out->size() / planes;
     for (int64_t i = 0; i < planes; ++i)
-      std::fill_n(buffer.data() + i * size, size, context.has_input(2) ? static_cast<C>(context.input(2).get_double(i % out_dims[1])) : C(0));
+      std::fill_n(buffer.data() + i * size, size,
+                  context.has_input(2) ? static_cast<C>(context.input(2).get_double(i % out_dims[1])) : C(0));
     convolve_transposed<C>(axes, x.dims(), w.dims(), attrs.group, image.data(), weights.data(), buffer.data());
     buffer.store();
   });
@@ -157,7 +168,11 @@ Status eval_conv_transpose(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kConvTranspose{.name = "ConvTranspose", .min_inputs = 2, .max_inputs = 3, .make_attrs = make_attrs<ConvTransposeAttrs>,
-                           .infer = infer_conv_transpose, .eval = eval_conv_transpose};
+const OpDef kConvTranspose{.name = "ConvTranspose",
+                           .min_inputs = 2,
+                           .max_inputs = 3,
+                           .make_attrs = make_attrs<ConvTransposeAttrs>,
+                           .infer = infer_conv_transpose,
+                           .eval = eval_conv_transpose};
 
 }  // namespace tutti::ops

@@ -12,7 +12,8 @@ using ir::InferContext;
 using ir::Tensor;
 
 Status infer_det(InferContext& context) {
-  if (!ir::is_compute_float(context.dtype(0))) return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
+  if (!ir::is_compute_float(context.dtype(0)))
+    return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
   const auto& shape = context.shape(0);
   if (!shape) {
     context.set_output_unranked(0, context.dtype(0));
@@ -33,7 +34,8 @@ double determinant(std::vector<double>& a, size_t n) {
       if (std::fabs(a[r * n + k]) > std::fabs(a[pivot * n + k])) pivot = r;
     if (a[pivot * n + k] == 0) return 0;
     if (pivot != k) {
-      std::swap_ranges(a.begin() + static_cast<int64_t>(k * n), a.begin() + static_cast<int64_t>((k + 1) * n), a.begin() + static_cast<int64_t>(pivot * n));
+      std::swap_ranges(a.begin() + static_cast<int64_t>(k * n), a.begin() + static_cast<int64_t>((k + 1) * n),
+                       a.begin() + static_cast<int64_t>(pivot * n));
       product = -product;
     }
     product *= a[k * n + k];
@@ -47,7 +49,8 @@ double determinant(std::vector<double>& a, size_t n) {
 
 Status eval_det(EvalContext& context) {
   const Tensor& x = context.input(0);
-  if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) return make_error(Code::kInvalidInput, "input 0: found {}, expected square matrices", x.type_text());
+  if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2))
+    return make_error(Code::kInvalidInput, "input 0: found {}, expected square matrices", x.type_text());
   const int64_t n = x.dim(x.rank() - 1);
   Tensor& y = *TUTTI_TRY(context.output(0, x.dtype(), ir::Dims(x.dims().begin(), x.dims().end() - 2)));
   std::vector<double> matrix(static_cast<size_t>(n * n));

@@ -17,17 +17,23 @@ using ComputeOf = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T
 
 template <class T>
 inline ComputeOf<T> load(T value) {
-  if constexpr (std::is_same_v<T, Half>) return half_to_float(value);
-  else if constexpr (std::is_same_v<T, BFloat16>) return bfloat16_to_float(value);
-  else return value;
+  if constexpr (std::is_same_v<T, Half>)
+    return half_to_float(value);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return bfloat16_to_float(value);
+  else
+    return value;
 }
 
 // Rounds a computed value to the storage type.
 template <class T, class V>
 inline T store(V value) {
-  if constexpr (std::is_same_v<T, Half>) return float_to_half(static_cast<float>(value));
-  else if constexpr (std::is_same_v<T, BFloat16>) return float_to_bfloat16(static_cast<float>(value));
-  else return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, Half>)
+    return float_to_half(static_cast<float>(value));
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return float_to_bfloat16(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
 }
 
 namespace detail {
@@ -78,8 +84,9 @@ Status dispatch_numeric(ir::DType dtype, F&& f) {
   return ir::is_compute_float(dtype) ? dispatch_float(dtype, f) : dispatch_integer(dtype, f);
 }
 
-// Calls `f.template operator()<C>()` with C the widest type of the element's kind: double for every float format, int64_t for signed
-// and uint64_t for unsigned integers and bool. Use with load_block/store_block (ops/elements.h); instantiates `f` three times only.
+// Calls `f.template operator()<C>()` with C the widest type of the element's kind: double for every float format,
+// int64_t for signed and uint64_t for unsigned integers and bool. Use with load_block/store_block (ops/elements.h);
+// instantiates `f` three times only.
 template <class F>
 Status dispatch_wide(ir::DType dtype, F&& f) {
   if (ir::is_floating(dtype)) return detail::call_typed<double>(f);

@@ -32,7 +32,8 @@ Result<std::string> parse_letters(std::string_view equation, std::string_view pa
   std::string letters;
   for (size_t i = 0; i < part.size(); ++i) {
     if (part.substr(i, 3) == "...") {
-      if (letters.find(kEllipsis) != std::string::npos) return bad_equation(equation, "found two ellipses in one operand");
+      if (letters.find(kEllipsis) != std::string::npos)
+        return bad_equation(equation, "found two ellipses in one operand");
       letters += kEllipsis;
       i += 2;
     } else if (std::isalpha(static_cast<unsigned char>(part[i]))) {
@@ -66,13 +67,18 @@ Result<Equation> parse_equation(const std::string& text, int operand_count) {
     out.operands.push_back(TUTTI_TRY(parse_letters(text, left.substr(start, end - start))));
     start = end + 1;
   }
-  if (static_cast<int>(out.operands.size()) != operand_count) return bad_equation(text, fmt::format("found {} operands for {} inputs", out.operands.size(), operand_count));
-  out.result = arrow == std::string::npos ? implicit_result(out.operands) : TUTTI_TRY(parse_letters(text, std::string_view(equation).substr(arrow + 2)));
+  if (static_cast<int>(out.operands.size()) != operand_count)
+    return bad_equation(text, fmt::format("found {} operands for {} inputs", out.operands.size(), operand_count));
+  out.result = arrow == std::string::npos
+                   ? implicit_result(out.operands)
+                   : TUTTI_TRY(parse_letters(text, std::string_view(equation).substr(arrow + 2)));
   for (size_t i = 0; i < out.result.size(); ++i) {
     const char c = out.result[i];
-    const bool known = std::any_of(out.operands.begin(), out.operands.end(), [&](const std::string& operand) { return operand.find(c) != std::string::npos; });
+    const bool known = std::any_of(out.operands.begin(), out.operands.end(),
+                                   [&](const std::string& operand) { return operand.find(c) != std::string::npos; });
     if (c != kEllipsis && !known) return bad_equation(text, fmt::format("found '{}' in the result only", c));
-    if (out.result.find(c, i + 1) != std::string::npos) return bad_equation(text, fmt::format("found '{}' twice in the result", c));
+    if (out.result.find(c, i + 1) != std::string::npos)
+      return bad_equation(text, fmt::format("found '{}' twice in the result", c));
   }
   return out;
 }
@@ -82,11 +88,14 @@ using Index = int;  // letters are positive, broadcast dimensions negative: -1 i
 Result<std::vector<Index>> axes_of(const std::string& letters, int64_t rank, std::string_view equation) {
   const auto named = static_cast<int64_t>(letters.size()) - (letters.find(kEllipsis) != std::string::npos ? 1 : 0);
   const bool open = named != static_cast<int64_t>(letters.size());
-  if (rank < named || (!open && rank != named)) return bad_equation(equation, fmt::format("found rank {} for '{}'", rank, letters));
+  if (rank < named || (!open && rank != named))
+    return bad_equation(equation, fmt::format("found rank {} for '{}'", rank, letters));
   std::vector<Index> out;
   for (const char c : letters) {
-    if (c != kEllipsis) out.push_back(c);
-    else for (int64_t i = rank - named; i > 0; --i) out.push_back(static_cast<Index>(-i));
+    if (c != kEllipsis)
+      out.push_back(c);
+    else
+      for (int64_t i = rank - named; i > 0; --i) out.push_back(static_cast<Index>(-i));
   }
   return out;
 }
@@ -97,8 +106,10 @@ std::vector<Index> result_axes(const Equation& equation, const std::vector<std::
     for (const Index axis : axes) broadcast = std::min(broadcast, axis);
   std::vector<Index> out;
   for (const char c : equation.result) {
-    if (c != kEllipsis) out.push_back(c);
-    else for (Index i = broadcast; i < 0; ++i) out.push_back(i);
+    if (c != kEllipsis)
+      out.push_back(c);
+    else
+      for (Index i = broadcast; i < 0; ++i) out.push_back(i);
   }
   return out;
 }
@@ -114,12 +125,14 @@ Status infer_einsum(InferContext& context) {
       return {};
     }
     const Shape& shape = *context.shape(i);
-    operands.push_back(TUTTI_TRY(axes_of(equation.operands[static_cast<size_t>(i)], static_cast<int64_t>(shape.size()), text)));
+    operands.push_back(
+        TUTTI_TRY(axes_of(equation.operands[static_cast<size_t>(i)], static_cast<int64_t>(shape.size()), text)));
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       auto [known, fresh] = sizes.emplace(operands.back()[axis], shape[axis]);
       if (fresh || shape[axis].is(1)) continue;
       if (Dim::never_equal(known->second, shape[axis]) && !known->second.is(1))
-        return bad_equation(text, fmt::format("found sizes {} and {} for one index", known->second.text(), shape[axis].text()));
+        return bad_equation(
+            text, fmt::format("found sizes {} and {} for one index", known->second.text(), shape[axis].text()));
       if (known->second.is(1) || shape[axis].is_constant()) known->second = shape[axis];
     }
   }
@@ -145,7 +158,8 @@ Result<Loops> plan_loops(const EvalContext& context, const Equation& equation, c
     for (int64_t axis = 0; axis < t.rank(); ++axis) {
       auto [known, fresh] = sizes.emplace(operands.back()[static_cast<size_t>(axis)], t.dim(axis));
       if (known->second == 1) known->second = t.dim(axis);
-      if (t.dim(axis) != 1 && t.dim(axis) != known->second) return bad_equation(text, fmt::format("found sizes {} and {} for one index", known->second, t.dim(axis)));
+      if (t.dim(axis) != 1 && t.dim(axis) != known->second)
+        return bad_equation(text, fmt::format("found sizes {} and {} for one index", known->second, t.dim(axis)));
     }
   }
   std::vector<Index> order = result_axes(equation, operands);
@@ -159,7 +173,8 @@ Result<Loops> plan_loops(const EvalContext& context, const Equation& equation, c
     std::vector<int64_t> strides(order.size(), 0);
     for (size_t axis = 0; axis < row_major.size(); ++axis) {
       const auto place = std::find(order.begin(), order.end(), operands[static_cast<size_t>(i)][axis]) - order.begin();
-      if (t.dim(static_cast<int64_t>(axis)) != 1) strides[static_cast<size_t>(place)] += row_major[axis];  // a repeated letter walks the diagonal
+      if (t.dim(static_cast<int64_t>(axis)) != 1)
+        strides[static_cast<size_t>(place)] += row_major[axis];  // a repeated letter walks the diagonal
     }
     loops.strides.push_back(std::move(strides));
   }
@@ -196,14 +211,25 @@ Status eval_einsum(EvalContext& context) {
   for (size_t d = loops.result_rank; d < loops.sizes.size(); ++d) inner *= loops.sizes[d];
   const auto operands = static_cast<size_t>(context.input_count());
   if (ir::is_integer(y.dtype()))
-    run_loops<int64_t>(loops, operands, y.size(), inner, [&](size_t i, int64_t k) { return context.input(static_cast<int>(i)).get_int(k); }, [&](int64_t o, int64_t v) { y.set_int(o, v); });
+    run_loops<int64_t>(
+        loops, operands, y.size(), inner,
+        [&](size_t i, int64_t k) { return context.input(static_cast<int>(i)).get_int(k); },
+        [&](int64_t o, int64_t v) { y.set_int(o, v); });
   else
-    run_loops<double>(loops, operands, y.size(), inner, [&](size_t i, int64_t k) { return context.input(static_cast<int>(i)).get_double(k); }, [&](int64_t o, double v) { y.set_double(o, v); });
+    run_loops<double>(
+        loops, operands, y.size(), inner,
+        [&](size_t i, int64_t k) { return context.input(static_cast<int>(i)).get_double(k); },
+        [&](int64_t o, double v) { y.set_double(o, v); });
   return {};
 }
 
 }  // namespace
 
-const ir::OpDef kEinsum{.name = "Einsum", .min_inputs = 1, .max_inputs = ir::kAnyCount, .make_attrs = ir::make_attrs<EinsumAttrs>, .infer = infer_einsum, .eval = eval_einsum};
+const ir::OpDef kEinsum{.name = "Einsum",
+                        .min_inputs = 1,
+                        .max_inputs = ir::kAnyCount,
+                        .make_attrs = ir::make_attrs<EinsumAttrs>,
+                        .infer = infer_einsum,
+                        .eval = eval_einsum};
 
 }  // namespace tutti::ops

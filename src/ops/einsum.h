@@ -8,7 +8,8 @@
 namespace tutti::ops {
 
 struct EinsumAttrs : ir::AttrsOf<EinsumAttrs> {
-  std::string equation;  // "ij,jk->ik"; an ellipsis stands for broadcast dimensions; without "->" the letters that occur once, sorted
+  std::string equation;  // "ij,jk->ik"; an ellipsis stands for broadcast dimensions; without "->" the letters that
+                         // occur once, sorted
   void fields(ir::FieldVisitor& v) { v.field("equation", equation); }
 };
 

@@ -28,8 +28,8 @@ void copy_elements(const Tensor& src, int64_t src_start, Tensor& dst, int64_t ds
   const int bits = ir::dtype_bits(src.dtype());
   if (bits % 8 == 0) {
     const int64_t bytes = bits / 8;
-    std::memcpy(static_cast<char*>(dst.mutable_raw()) + dst_start * bytes, static_cast<const char*>(src.raw()) + src_start * bytes,
-                static_cast<size_t>(count * bytes));
+    std::memcpy(static_cast<char*>(dst.mutable_raw()) + dst_start * bytes,
+                static_cast<const char*>(src.raw()) + src_start * bytes, static_cast<size_t>(count * bytes));
     return;
   }
   auto* to = static_cast<uint8_t*>(dst.mutable_raw());
@@ -51,7 +51,8 @@ Tensor slice_range(const Tensor& src, int64_t axis, int64_t start, int64_t lengt
   Dims out_dims = dims;
   out_dims[static_cast<size_t>(axis)] = length;
   Tensor out = Tensor::zeros(src.dtype(), std::move(out_dims));
-  for (int64_t o = 0; o < outer; ++o) copy_elements(src, (o * extent + start) * inner, out, o * length * inner, length * inner);
+  for (int64_t o = 0; o < outer; ++o)
+    copy_elements(src, (o * extent + start) * inner, out, o * length * inner, length * inner);
   return out;
 }
 
@@ -70,12 +71,13 @@ Result<Tensor> concat_tensors(std::span<const Tensor> parts, int64_t axis) {
   for (const Tensor& part : parts) {
     Dims other = part.dims();
     if (part.dtype() != first.dtype() || other.size() != dims.size())
-      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: their types differ", first.type_text(), part.type_text(), axis);
+      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: their types differ",
+                        first.type_text(), part.type_text(), axis);
     total += part.dim(axis);
     other[static_cast<size_t>(axis)] = first.dim(axis);
     if (other != dims)
-      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: the other dimensions differ", first.type_text(),
-                        part.type_text(), axis);
+      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: the other dimensions differ",
+                        first.type_text(), part.type_text(), axis);
   }
   dims[static_cast<size_t>(axis)] = total;
   (void)TUTTI_TRY(ir::checked_element_count(dims));
@@ -84,7 +86,8 @@ Result<Tensor> concat_tensors(std::span<const Tensor> parts, int64_t axis) {
   int64_t offset = 0;
   for (const Tensor& part : parts) {
     const int64_t extent = part.dim(axis);
-    for (int64_t o = 0; o < outer; ++o) copy_elements(part, o * extent * inner, out, (o * total + offset) * inner, extent * inner);
+    for (int64_t o = 0; o < outer; ++o)
+      copy_elements(part, o * extent * inner, out, (o * total + offset) * inner, extent * inner);
     offset += extent;
   }
   return out;
@@ -96,7 +99,8 @@ Result<Tensor> stack_tensors(std::span<const Tensor> parts, int64_t axis) {
   expanded.reserve(parts.size());
   for (const Tensor& part : parts) {
     if (part.dims() != parts.front().dims())
-      return make_error(Code::kInvalidInput, "cannot stack {} and {}: their dimensions differ", parts.front().type_text(), part.type_text());
+      return make_error(Code::kInvalidInput, "cannot stack {} and {}: their dimensions differ",
+                        parts.front().type_text(), part.type_text());
     Dims dims = part.dims();
     dims.insert(dims.begin() + axis, 1);
     expanded.push_back(part.reshaped(std::move(dims)));

@@ -25,8 +25,10 @@ void store_as(Tensor& dst, int64_t begin, int64_t count, const C* src) {
 template <class C>
 void load_slow(const Tensor& src, int64_t begin, int64_t stride, int64_t count, C* dst) {
   for (int64_t k = 0; k < count; ++k) {
-    if constexpr (std::is_same_v<C, double>) dst[k] = src.get_double(begin + k * stride);
-    else dst[k] = static_cast<C>(src.get_int(begin + k * stride));
+    if constexpr (std::is_same_v<C, double>)
+      dst[k] = src.get_double(begin + k * stride);
+    else
+      dst[k] = static_cast<C>(src.get_int(begin + k * stride));
   }
 }
 
@@ -37,9 +39,12 @@ void copy_as(void* dst, const void* src, int64_t stride, int64_t count) {
   for (int64_t k = 0; k < count; ++k) to[k] = from[k * stride];
 }
 
-struct Wide { uint64_t low, high; };
+struct Wide {
+  uint64_t low, high;
+};
 
-void copy_packed(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_begin, int64_t src_stride, int64_t count) {
+void copy_packed(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_begin, int64_t src_stride,
+                 int64_t count) {
   const int bits = ir::dtype_bits(dst.dtype()), per_byte = 8 / bits, mask = (1 << bits) - 1;
   uint8_t* to = static_cast<uint8_t*>(dst.mutable_raw());
   const uint8_t* from = static_cast<const uint8_t*>(src.raw());
@@ -52,7 +57,8 @@ void copy_packed(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_
   }
 }
 
-void copy_strings(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_begin, int64_t src_stride, int64_t count) {
+void copy_strings(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_begin, int64_t src_stride,
+                  int64_t count) {
   const auto to = dst.mutable_string_data();
   const auto from = src.string_data();
   for (int64_t k = 0; k < count; ++k)
@@ -63,7 +69,8 @@ void copy_strings(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src
 
 namespace detail {
 Status no_kernel_for(DType dtype, std::string_view expected) {
-  return make_error(Code::kUnsupported, "element type {} is not supported here; expected {}", ir::dtype_name(dtype), expected);
+  return make_error(Code::kUnsupported, "element type {} is not supported here; expected {}", ir::dtype_name(dtype),
+                    expected);
 }
 }  // namespace detail
 
@@ -99,10 +106,14 @@ void store_block(Tensor& dst, int64_t begin, int64_t count, const C* src) {
     for (int64_t k = 0; k < count; ++k) dst.set_double(begin + k, src[k]);
   } else {
     switch (dst.dtype()) {
-      case DType::kInt8: case DType::kUInt8: return store_as<uint8_t>(dst, begin, count, src);
-      case DType::kInt16: case DType::kUInt16: return store_as<uint16_t>(dst, begin, count, src);
-      case DType::kInt32: case DType::kUInt32: return store_as<uint32_t>(dst, begin, count, src);
-      case DType::kInt64: case DType::kUInt64: return store_as<uint64_t>(dst, begin, count, src);
+      case DType::kInt8:
+      case DType::kUInt8: return store_as<uint8_t>(dst, begin, count, src);
+      case DType::kInt16:
+      case DType::kUInt16: return store_as<uint16_t>(dst, begin, count, src);
+      case DType::kInt32:
+      case DType::kUInt32: return store_as<uint32_t>(dst, begin, count, src);
+      case DType::kInt64:
+      case DType::kUInt64: return store_as<uint64_t>(dst, begin, count, src);
       case DType::kBool:
         for (int64_t k = 0; k < count; ++k) dst.mutable_data<uint8_t>()[static_cast<size_t>(begin + k)] = src[k] != 0;
         return;

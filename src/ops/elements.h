@@ -1,4 +1,5 @@
-// Moving elements between tensors without a template per type: loads and stores through the widest type of a kind, and plain copies.
+// Moving elements between tensors without a template per type: loads and stores through the widest type of a kind, and
+// plain copies.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,19 @@ namespace tutti::ops {
 
 inline constexpr int64_t kBlock = 256;  // elements that pointwise kernels hold on the stack
 
-// dst[k] = src[begin + k*stride] for k < count. C is double (any numeric type), int64_t or uint64_t (integers and bool; by bits at 64 bits).
+// dst[k] = src[begin + k*stride] for k < count. C is double (any numeric type), int64_t or uint64_t (integers and bool;
+// by bits at 64 bits).
 template <class C>
 void load_block(const ir::Tensor& src, int64_t begin, int64_t stride, int64_t count, C* dst);
-// dst[begin + k] = src[k]. Doubles round to nearest even (small floats saturate); integers wrap; bool stores "not zero".
+// dst[begin + k] = src[k]. Doubles round to nearest even (small floats saturate); integers wrap; bool stores "not
+// zero".
 template <class C>
 void store_block(ir::Tensor& dst, int64_t begin, int64_t count, const C* src);
 
-// dst[dst_begin + k] = src[src_begin + k*src_stride] for k < count; equal types, any of them (strings, packed, complex).
-void copy_run(ir::Tensor& dst, int64_t dst_begin, const ir::Tensor& src, int64_t src_begin, int64_t src_stride, int64_t count);
+// dst[dst_begin + k] = src[src_begin + k*src_stride] for k < count; equal types, any of them (strings, packed,
+// complex).
+void copy_run(ir::Tensor& dst, int64_t dst_begin, const ir::Tensor& src, int64_t src_begin, int64_t src_stride,
+              int64_t count);
 inline void copy_element(ir::Tensor& dst, int64_t dst_index, const ir::Tensor& src, int64_t src_index) {
   copy_run(dst, dst_index, src, src_index, 1, 1);
 }

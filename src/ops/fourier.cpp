@@ -19,7 +19,8 @@ void power_of_two(Line& a, int sign) {
     if (i < j) std::swap(a[i], a[j]);
   }
   Line roots(n / 2);
-  for (size_t i = 0; i < n / 2; ++i) roots[i] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
+  for (size_t i = 0; i < n / 2; ++i)
+    roots[i] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
   for (size_t length = 2; length <= n; length <<= 1)
     for (size_t start = 0; start < n; start += length)
       for (size_t k = 0; k < length / 2; ++k) {
@@ -34,7 +35,8 @@ Line chirp(const Line& in, int sign) {
   const size_t n = in.size(), padded = std::bit_ceil(2 * n - 1);
   Line factor(n), a(padded), b(padded);
   for (size_t i = 0; i < n; ++i) {
-    const auto square = static_cast<double>(static_cast<uint64_t>(i) * i % (2 * n));  // exact, so that the angle stays small
+    const auto square =
+        static_cast<double>(static_cast<uint64_t>(i) * i % (2 * n));  // exact, so that the angle stays small
     factor[i] = std::polar(1.0, sign * std::numbers::pi * square / static_cast<double>(n));
     a[i] = in[i] * factor[i];
     b[i] = std::conj(factor[i]);

@@ -15,7 +15,8 @@ ExpansionBuilder::ExpansionBuilder(const ir::ExpandQuery& query) {
   }
 }
 
-ValueId ExpansionBuilder::node(std::string_view op, std::vector<ValueId> inputs, std::initializer_list<ir::AttrField> attrs) {
+ValueId ExpansionBuilder::node(std::string_view op, std::vector<ValueId> inputs,
+                               std::initializer_list<ir::AttrField> attrs) {
   if (error_) return ir::kNoValue;
   const ir::OpDef* def = find_op(op);
   if (def == nullptr) {

@@ -1,4 +1,5 @@
-// Fused operators: what passes make and backends run as one kernel. Each is defined by its expansion into plain operators.
+// Fused operators: what passes make and backends run as one kernel. Each is defined by its expansion into plain
+// operators.
 #pragma once
 
 #include <array>
@@ -15,23 +16,36 @@ namespace tutti::ops {
 //   clip: lowest and highest value;  hardsigmoid: max(0, min(1, alpha*x + beta));  leakyrelu, elu: alpha as in ONNX;
 //   quickgelu: x * sigmoid(alpha * x);  others: not used.
 enum class Activation : uint8_t {
-  kNone, kRelu, kClip, kHardSwish, kHardSigmoid, kSigmoid, kSilu, kLeakyRelu, kGeluErf, kGeluTanh, kTanh, kElu, kQuickGelu,
+  kNone,
+  kRelu,
+  kClip,
+  kHardSwish,
+  kHardSigmoid,
+  kSigmoid,
+  kSilu,
+  kLeakyRelu,
+  kGeluErf,
+  kGeluTanh,
+  kTanh,
+  kElu,
+  kQuickGelu,
 };
 inline constexpr std::array<std::string_view, 13> kActivationNames{
-    "none", "relu", "clip", "hardswish", "hardsigmoid", "sigmoid", "silu", "leakyrelu", "gelu_erf", "gelu_tanh", "tanh", "elu", "quickgelu"};
+    "none",      "relu",     "clip",      "hardswish", "hardsigmoid", "sigmoid",  "silu",
+    "leakyrelu", "gelu_erf", "gelu_tanh", "tanh",      "elu",         "quickgelu"};
 
 enum class ConvLayout : uint8_t { kNchw, kNhwc };
 inline constexpr std::array<std::string_view, 2> kConvLayoutNames{"nchw", "nhwc"};
 
 // tutti.FusedConv: inputs X, W, B?, residual?.
 //   y = conv(X, W) + B;  residual_first: act(y + residual), else act(y) + residual.
-// W is always [M, C/group, kernel...] (OIHW) and B is [M]. With layout nhwc, X, residual and the output are [N, spatial..., C].
-// The residual has the output's shape, or broadcasts to it.
+// W is always [M, C/group, kernel...] (OIHW) and B is [M]. With layout nhwc, X, residual and the output are [N,
+// spatial..., C]. The residual has the output's shape, or broadcasts to it.
 struct FusedConvAttrs : ir::AttrsOf<FusedConvAttrs> {
-  std::vector<int64_t> dilations;   // empty: ones
+  std::vector<int64_t> dilations;  // empty: ones
   int64_t group = 1;
-  std::vector<int64_t> pads;        // begins, then ends; empty: zeros
-  std::vector<int64_t> strides;     // empty: ones
+  std::vector<int64_t> pads;     // begins, then ends; empty: zeros
+  std::vector<int64_t> strides;  // empty: ones
   Activation activation = Activation::kNone;
   float alpha = 0, beta = 0;
   bool residual_first = false;

@@ -17,12 +17,14 @@ class ExpansionBuilder {
   // Adds one graph input per query input; absent ones become kNoValue.
   explicit ExpansionBuilder(const ir::ExpandQuery& query);
   ir::ValueId input(size_t i) const { return i < inputs_.size() ? inputs_[i] : ir::kNoValue; }
-  ir::ValueId node(std::string_view op, std::vector<ir::ValueId> inputs, std::initializer_list<ir::AttrField> attrs = {});
+  ir::ValueId node(std::string_view op, std::vector<ir::ValueId> inputs,
+                   std::initializer_list<ir::AttrField> attrs = {});
   // A scalar constant of the float type `dtype`.
   ir::ValueId scalar(ir::DType dtype, double value);
   ir::ValueId activate(ir::ValueId x, Activation activation, float alpha, float beta);
   // act(y + residual) or act(y) + residual.
-  template <class A> ir::ValueId finish_fused(ir::ValueId y, ir::ValueId residual, const A& a) {
+  template <class A>
+  ir::ValueId finish_fused(ir::ValueId y, ir::ValueId residual, const A& a) {
     if (residual != ir::kNoValue && a.residual_first) y = node("Add", {y, residual});
     y = activate(y, a.activation, a.alpha, a.beta);
     return residual != ir::kNoValue && !a.residual_first ? node("Add", {y, residual}) : y;

@@ -15,7 +15,8 @@ Result<ir::Graph> expand_fused_conv(const ir::ExpandQuery& query) {
   if (nhwc) x = b.node("Transpose", {x}, {{"perm", channels_first_permutation(x_type.rank())}});
   std::vector<ir::ValueId> inputs{x, b.input(1)};
   if (b.input(2) != ir::kNoValue) inputs.push_back(b.input(2));
-  ir::ValueId y = b.node("Conv", std::move(inputs), {{"dilations", a.dilations}, {"group", a.group}, {"pads", a.pads}, {"strides", a.strides}});
+  ir::ValueId y = b.node("Conv", std::move(inputs),
+                         {{"dilations", a.dilations}, {"group", a.group}, {"pads", a.pads}, {"strides", a.strides}});
   if (nhwc) y = b.node("Transpose", {y}, {{"perm", channels_last_permutation(x_type.rank())}});
   y = b.finish_fused(y, b.input(3), a);
   return std::move(b).finish(y);

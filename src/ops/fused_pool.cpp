@@ -18,13 +18,25 @@ Result<ir::Graph> expand_pool(const ir::ExpandQuery& query, std::string_view pla
 }
 
 Result<ir::Graph> expand_max_pool(const ir::ExpandQuery& query) { return expand_pool<MaxPoolAttrs>(query, "MaxPool"); }
-Result<ir::Graph> expand_average_pool(const ir::ExpandQuery& query) { return expand_pool<AveragePoolAttrs>(query, "AveragePool"); }
+Result<ir::Graph> expand_average_pool(const ir::ExpandQuery& query) {
+  return expand_pool<AveragePoolAttrs>(query, "AveragePool");
+}
 
 }  // namespace
 
-const ir::OpDef kMaxPoolNhwc{.name = "tutti.MaxPoolNhwc", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<MaxPoolAttrs>,
-                             .infer = infer_by_expansion, .expand = expand_max_pool, .tolerance = ir::Tolerance::kExact};
-const ir::OpDef kAveragePoolNhwc{.name = "tutti.AveragePoolNhwc", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<AveragePoolAttrs>,
-                                 .infer = infer_by_expansion, .expand = expand_average_pool, .tolerance = ir::Tolerance::kRounding};
+const ir::OpDef kMaxPoolNhwc{.name = "tutti.MaxPoolNhwc",
+                             .min_inputs = 1,
+                             .max_inputs = 1,
+                             .make_attrs = ir::make_attrs<MaxPoolAttrs>,
+                             .infer = infer_by_expansion,
+                             .expand = expand_max_pool,
+                             .tolerance = ir::Tolerance::kExact};
+const ir::OpDef kAveragePoolNhwc{.name = "tutti.AveragePoolNhwc",
+                                 .min_inputs = 1,
+                                 .max_inputs = 1,
+                                 .make_attrs = ir::make_attrs<AveragePoolAttrs>,
+                                 .infer = infer_by_expansion,
+                                 .expand = expand_average_pool,
+                                 .tolerance = ir::Tolerance::kRounding};
 
 }  // namespace tutti::ops

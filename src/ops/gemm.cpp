@@ -15,12 +15,14 @@ struct GemmShape {
 
 Result<GemmShape> gemm_shape(const GemmAttrs& attrs, const Shape& a, const Shape& b) {
   if (a.size() != 2 || b.size() != 2)
-    return make_error(Code::kInvalidModel, "A and B have shapes {} and {}, expected matrices", shape_text(a), shape_text(b));
+    return make_error(Code::kInvalidModel, "A and B have shapes {} and {}, expected matrices", shape_text(a),
+                      shape_text(b));
   const Dim &k_a = a[attrs.transA ? 0 : 1], &k_b = b[attrs.transB ? 1 : 0];
   if (Dim::never_equal(k_a, k_b))
-    return make_error(Code::kInvalidModel, "cannot multiply A {}{} and B {}{}: inner extents are {} and {}, expected equal numbers",
-                      shape_text(a), attrs.transA ? " transposed" : "", shape_text(b), attrs.transB ? " transposed" : "", k_a.text(),
-                      k_b.text());
+    return make_error(Code::kInvalidModel,
+                      "cannot multiply A {}{} and B {}{}: inner extents are {} and {}, expected equal numbers",
+                      shape_text(a), attrs.transA ? " transposed" : "", shape_text(b),
+                      attrs.transB ? " transposed" : "", k_a.text(), k_b.text());
   return GemmShape{a[attrs.transA ? 1 : 0], b[attrs.transB ? 0 : 1], k_a};
 }
 
@@ -31,10 +33,12 @@ Status check_bias(const Shape& c, const GemmShape& size) {
   for (size_t i = 0; fits && i < c.size(); ++i) {
     const Dim& dim = c[c.size() - 1 - i];
     if (!dim.is(1) && Dim::never_equal(dim, target[1 - i]))
-      return make_error(Code::kInvalidModel, "C has shape {}, expected one that broadcasts to {}", shape_text(c), shape_text(target));
+      return make_error(Code::kInvalidModel, "C has shape {}, expected one that broadcasts to {}", shape_text(c),
+                        shape_text(target));
   }
   if (fits) return ok_status();
-  return make_error(Code::kInvalidModel, "C has shape {}, expected one that broadcasts to {}", shape_text(c), shape_text(target));
+  return make_error(Code::kInvalidModel, "C has shape {}, expected one that broadcasts to {}", shape_text(c),
+                    shape_text(target));
 }
 
 bool is_product_type(DType d) {
@@ -43,7 +47,8 @@ bool is_product_type(DType d) {
 
 Status infer_gemm(InferContext& context) {
   if (!is_product_type(context.dtype(0)))
-    return make_error(Code::kInvalidModel, "A has element type {}, expected a float type, int32, int64, uint32 or uint64",
+    return make_error(Code::kInvalidModel,
+                      "A has element type {}, expected a float type, int32, int64, uint32 or uint64",
                       dtype_name(context.dtype(0)));
   TUTTI_TRY(require_same_types(context, {"A", "B", "C"}));
   TUTTI_TRY(require_rank(context, 0, 2, "A"));
@@ -71,7 +76,8 @@ struct GemmRun {
 template <class C>
 void run_gemm(const GemmRun& run, EvalContext& context, Tensor* out) {
   const ComputeView<C> a(context.input(0)), b(context.input(1));
-  const ComputeView<C> bias = context.has_input(2) && run.beta != 0 ? ComputeView<C>(context.input(2)) : ComputeView<C>();
+  const ComputeView<C> bias =
+      context.has_input(2) && run.beta != 0 ? ComputeView<C>(context.input(2)) : ComputeView<C>();
   ComputeBuffer<C> buffer(out);
   C* y = buffer.data();
   multiply(run.size, a.data(), run.a, b.data(), run.b, y, run.size.n);
@@ -107,7 +113,11 @@ Status eval_gemm(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kGemm{.name = "Gemm", .min_inputs = 2, .max_inputs = 3, .make_attrs = make_attrs<GemmAttrs>, .infer = infer_gemm,
+const OpDef kGemm{.name = "Gemm",
+                  .min_inputs = 2,
+                  .max_inputs = 3,
+                  .make_attrs = make_attrs<GemmAttrs>,
+                  .infer = infer_gemm,
                   .eval = eval_gemm};
 
 }  // namespace tutti::ops

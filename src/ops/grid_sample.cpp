@@ -14,15 +14,21 @@ using ir::Tensor;
 
 Status infer_grid_sample(InferContext& context) {
   const auto &x = context.shape(0), &grid = context.shape(1);
-  if (!ir::is_compute_float(context.dtype(1))) return make_error(Code::kInvalidModel, "grid: found {}, expected a float type", dtype_name(context.dtype(1)));
+  if (!ir::is_compute_float(context.dtype(1)))
+    return make_error(Code::kInvalidModel, "grid: found {}, expected a float type", dtype_name(context.dtype(1)));
   if (!x || !grid) {
     context.set_output_unranked(0, context.dtype(0));
     return {};
   }
-  if (x->size() < 3 || grid->size() != x->size()) return make_error(Code::kInvalidModel, "found X {} and grid {}, expected equal ranks of 3 or more", shape_text(*x), shape_text(*grid));
+  if (x->size() < 3 || grid->size() != x->size())
+    return make_error(Code::kInvalidModel, "found X {} and grid {}, expected equal ranks of 3 or more", shape_text(*x),
+                      shape_text(*grid));
   const auto axes = static_cast<int64_t>(x->size()) - 2;
-  if (ir::Dim::never_equal(grid->back(), ir::Dim(axes))) return make_error(Code::kInvalidModel, "grid: found a last dimension of {}, expected {}", grid->back().text(), axes);
-  if (context.attrs<GridSampleAttrs>().mode == GridMode::kCubic && axes != 2) return make_error(Code::kInvalidModel, "cubic: found {} spatial axes, expected 2", axes);
+  if (ir::Dim::never_equal(grid->back(), ir::Dim(axes)))
+    return make_error(Code::kInvalidModel, "grid: found a last dimension of {}, expected {}", grid->back().text(),
+                      axes);
+  if (context.attrs<GridSampleAttrs>().mode == GridMode::kCubic && axes != 2)
+    return make_error(Code::kInvalidModel, "cubic: found {} spatial axes, expected 2", axes);
   Shape out{(*x)[0], (*x)[1]};
   out.insert(out.end(), grid->begin() + 1, grid->end() - 1);
   context.set_output(0, context.dtype(0), std::move(out));
@@ -41,11 +47,13 @@ double reflect(double x, double low, double high) {
 
 class Sampler {
  public:
-  Sampler(const GridSampleAttrs& attrs, const Tensor& x) : attrs_(attrs), x_(x), spatial_(x.dims().begin() + 2, x.dims().end()), plane_(ir::element_count(spatial_)) {}
+  Sampler(const GridSampleAttrs& attrs, const Tensor& x)
+      : attrs_(attrs), x_(x), spatial_(x.dims().begin() + 2, x.dims().end()), plane_(ir::element_count(spatial_)) {}
 
   int64_t plane() const { return plane_; }
 
-  // From [-1,1] to elements of spatial axis `axis`, brought inside as the padding mode says. NaN and infinity count as far outside.
+  // From [-1,1] to elements of spatial axis `axis`, brought inside as the padding mode says. NaN and infinity count as
+  // far outside.
   double position(double value, size_t axis) const {
     const auto extent = static_cast<double>(spatial_[axis]);
     double p = attrs_.align_corners ? (value + 1) / 2 * (extent - 1) : ((value + 1) * extent - 1) / 2;
@@ -112,7 +120,8 @@ Status eval_grid_sample(EvalContext& context) {
   const Tensor &x = context.input(0), &grid = context.input(1);
   const int64_t axes = x.rank() - 2;
   if (axes < 1 || grid.rank() != x.rank() || grid.dim(0) != x.dim(0) || grid.dim(grid.rank() - 1) != axes)
-    return make_error(Code::kInvalidInput, "grid: found {}, expected [{}, ..., {}] for {}", grid.type_text(), x.rank() > 0 ? x.dim(0) : 0, axes, x.type_text());
+    return make_error(Code::kInvalidInput, "grid: found {}, expected [{}, ..., {}] for {}", grid.type_text(),
+                      x.rank() > 0 ? x.dim(0) : 0, axes, x.type_text());
   ir::Dims dims{x.dim(0), x.dim(1)};
   dims.insert(dims.end(), grid.dims().begin() + 1, grid.dims().end() - 1);
   Tensor& y = *TUTTI_TRY(context.output(0, x.dtype(), dims));
@@ -122,8 +131,10 @@ Status eval_grid_sample(EvalContext& context) {
   for (int64_t n = 0; n < x.dim(0); ++n) {
     for (int64_t p = 0; p < points; ++p) {
       for (size_t axis = 0; axis < at.size(); ++axis)  // the grid names the last axis first
-        at[axis] = sampler.position(grid.get_double((n * points + p) * axes + axes - 1 - static_cast<int64_t>(axis)), axis);
-      for (int64_t c = 0; c < channels; ++c) y.set_double((n * channels + c) * points + p, sampler.sample((n * channels + c) * sampler.plane(), at));
+        at[axis] =
+            sampler.position(grid.get_double((n * points + p) * axes + axes - 1 - static_cast<int64_t>(axis)), axis);
+      for (int64_t c = 0; c < channels; ++c)
+        y.set_double((n * channels + c) * points + p, sampler.sample((n * channels + c) * sampler.plane(), at));
     }
   }
   return {};
@@ -131,6 +142,11 @@ Status eval_grid_sample(EvalContext& context) {
 
 }  // namespace
 
-const ir::OpDef kGridSample{.name = "GridSample", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<GridSampleAttrs>, .infer = infer_grid_sample, .eval = eval_grid_sample};
+const ir::OpDef kGridSample{.name = "GridSample",
+                            .min_inputs = 2,
+                            .max_inputs = 2,
+                            .make_attrs = ir::make_attrs<GridSampleAttrs>,
+                            .infer = infer_grid_sample,
+                            .eval = eval_grid_sample};
 
 }  // namespace tutti::ops

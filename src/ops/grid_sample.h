@@ -1,4 +1,5 @@
-// GridSample: values of a picture or volume at positions that a grid gives (Jaderberg et al., "Spatial Transformer Networks", 2015).
+// GridSample: values of a picture or volume at positions that a grid gives (Jaderberg et al., "Spatial Transformer
+// Networks", 2015).
 #pragma once
 
 #include <array>

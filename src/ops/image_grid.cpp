@@ -12,7 +12,8 @@ using namespace ir;
 
 namespace {
 
-// --- AffineGrid -----------------------------------------------------------------------------------------------------------------
+// --- AffineGrid
+// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_affine_grid(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "theta"));
@@ -25,7 +26,8 @@ Status infer_affine_grid(InferContext& context) {
     return ok_status();
   }
   if (size->size() != 4 && size->size() != 5)
-    return make_error(Code::kInvalidModel, "size has {} values, expected 4 (N, C, H, W) or 5 (N, C, D, H, W)", size->size());
+    return make_error(Code::kInvalidModel, "size has {} values, expected 4 (N, C, H, W) or 5 (N, C, D, H, W)",
+                      size->size());
   const auto spatial = static_cast<int64_t>(size->size()) - 2;
   if (context.shape(0)) {
     TUTTI_TRY(require_equal((*context.shape(0))[0], (*size)[0], "the batch of theta"));
@@ -49,7 +51,8 @@ Status eval_affine_grid(EvalContext& context) {
   const bool align = context.attrs<AffineGridAttrs>().align_corners;
   const Tensor& theta = context.input(0);
   const std::vector<int64_t> size = context.input(1).to_int64();
-  if (size.size() != 4 && size.size() != 5) return make_error(Code::kInvalidInput, "size has {} values, expected 4 or 5", size.size());
+  if (size.size() != 4 && size.size() != 5)
+    return make_error(Code::kInvalidInput, "size has {} values, expected 4 or 5", size.size());
   const auto rank = static_cast<int64_t>(size.size()) - 2;
   TUTTI_TRY(require_dims(theta, {size[0], rank, rank + 1}, "theta"));
   Dims out_dims{size[0]};
@@ -82,9 +85,12 @@ Status eval_affine_grid(EvalContext& context) {
   return ok_status();
 }
 
-// --- Col2Im ---------------------------------------------------------------------------------------------------------------------
+// --- Col2Im
+// ---------------------------------------------------------------------------------------------------------------------
 
-WindowAttrs window_of(const Col2ImAttrs& attrs) { return {AutoPad::kNotSet, attrs.dilations, {}, attrs.pads, attrs.strides}; }
+WindowAttrs window_of(const Col2ImAttrs& attrs) {
+  return {AutoPad::kNotSet, attrs.dilations, {}, attrs.pads, attrs.strides};
+}
 
 Status infer_col2im(InferContext& context) {
   TUTTI_TRY(require_rank(context, 0, 3, "input"));
@@ -97,11 +103,13 @@ Status infer_col2im(InferContext& context) {
   }
   Dim channels = context.fresh_dim("channels");
   if (block) {
-    TUTTI_TRY(window_axes(window_of(context.attrs<Col2ImAttrs>()), *block, static_cast<int64_t>(image->size())).with_context("block_shape"));
+    TUTTI_TRY(window_axes(window_of(context.attrs<Col2ImAttrs>()), *block, static_cast<int64_t>(image->size()))
+                  .with_context("block_shape"));
     const int64_t block_size = TUTTI_TRY(checked_element_count(*block));
     if (x) {
       if (const auto rows = (*x)[1].constant(); rows && *rows % block_size != 0)
-        return make_error(Code::kInvalidModel, "input has {} rows, expected a multiple of the block's {} elements", *rows, block_size);
+        return make_error(Code::kInvalidModel, "input has {} rows, expected a multiple of the block's {} elements",
+                          *rows, block_size);
       channels = Dim::floor_div((*x)[1], Dim(block_size));
     }
   }
@@ -115,9 +123,11 @@ Status eval_col2im(EvalContext& context) {
   const Tensor& x = context.input(0);
   TUTTI_TRY(require_equal(x.rank(), 3, "the rank of input"));
   const Dims image = context.input(1).to_int64(), block = context.input(2).to_int64();
-  if (image.empty()) return make_error(Code::kInvalidInput, "image_shape is empty, expected one value per spatial axis");
+  if (image.empty())
+    return make_error(Code::kInvalidInput, "image_shape is empty, expected one value per spatial axis");
   TUTTI_TRY(checked_element_count(image).with_context("image_shape"));
-  const auto axes = TUTTI_TRY(plan_windows(window_of(context.attrs<Col2ImAttrs>()), block, image, false).with_context("block_shape"));
+  const auto axes =
+      TUTTI_TRY(plan_windows(window_of(context.attrs<Col2ImAttrs>()), block, image, false).with_context("block_shape"));
   int64_t blocks = 1;
   for (const WindowPlan& axis : axes) blocks *= axis.out;
   TUTTI_TRY(require_equal(x.dim(2), blocks, "the number of blocks of input"));
@@ -133,7 +143,8 @@ Status eval_col2im(EvalContext& context) {
     ComputeBuffer<C> buffer(out);
     std::fill_n(buffer.data(), out->size(), C(0));
     const int64_t size = channels * element_count(image), columns = x.dim(1) * x.dim(2);
-    for (int64_t n = 0; n < x.dim(0); ++n) scatter_patches(view.data() + n * columns, channels, std::span(axes), buffer.data() + n * size);
+    for (int64_t n = 0; n < x.dim(0); ++n)
+      scatter_patches(view.data() + n * columns, channels, std::span(axes), buffer.data() + n * size);
     buffer.store();
   });
   return ok_status();
@@ -141,9 +152,17 @@ Status eval_col2im(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kAffineGrid{.name = "AffineGrid", .min_inputs = 2, .max_inputs = 2, .make_attrs = make_attrs<AffineGridAttrs>,
-                        .infer = infer_affine_grid, .eval = eval_affine_grid};
-const OpDef kCol2Im{.name = "Col2Im", .min_inputs = 3, .max_inputs = 3, .make_attrs = make_attrs<Col2ImAttrs>, .infer = infer_col2im,
+const OpDef kAffineGrid{.name = "AffineGrid",
+                        .min_inputs = 2,
+                        .max_inputs = 2,
+                        .make_attrs = make_attrs<AffineGridAttrs>,
+                        .infer = infer_affine_grid,
+                        .eval = eval_affine_grid};
+const OpDef kCol2Im{.name = "Col2Im",
+                    .min_inputs = 3,
+                    .max_inputs = 3,
+                    .make_attrs = make_attrs<Col2ImAttrs>,
+                    .infer = infer_col2im,
                     .eval = eval_col2im};
 
 }  // namespace tutti::ops

@@ -12,7 +12,8 @@ namespace tutti::ops {
 Result<int64_t> checked_index(int64_t index, int64_t size);
 // All elements of an integer tensor.
 Result<std::vector<int64_t>> checked_indices(const ir::Tensor& indices, int64_t size);
-// The dims that index tensors of GatherElements and ScatterElements may have: data's rank, and no more than data's off the axis.
+// The dims that index tensors of GatherElements and ScatterElements may have: data's rank, and no more than data's off
+// the axis.
 Status check_index_dims(const ir::Tensor& indices, const ir::Tensor& data, size_t axis);
 
 }  // namespace tutti::ops

@@ -19,9 +19,12 @@ using ir::OpDef;
 using ir::Shape;
 using ir::Tensor;
 
-Status expect_indices(const InferContext& ctx, int input) { return expect_dtype(ctx, input, {DType::kInt32, DType::kInt64}); }
+Status expect_indices(const InferContext& ctx, int input) {
+  return expect_dtype(ctx, input, {DType::kInt32, DType::kInt64});
+}
 
-// --- Gather --------------------------------------------------------------------------------------------------------------------
+// --- Gather
+// --------------------------------------------------------------------------------------------------------------------
 
 template <class D>
 std::vector<D> gather_shape(const std::vector<D>& data, const std::vector<D>& indices, size_t axis) {
@@ -37,7 +40,8 @@ Status propagate_gather(InferContext& ctx) {
   const auto indices = ctx.ints_value(1);
   if (!data || !indices || ctx.input(0).rank() != 1 || !ctx.shape(1) || ctx.input(1).rank() > 1) return ok_status();
   std::vector<Dim> out;
-  for (int64_t index : *indices) out.push_back((*data)[static_cast<size_t>(TUTTI_TRY(checked_index(index, static_cast<int64_t>(data->size()))))]);
+  for (int64_t index : *indices)
+    out.push_back((*data)[static_cast<size_t>(TUTTI_TRY(checked_index(index, static_cast<int64_t>(data->size()))))]);
   ctx.set_dims_value(0, std::move(out));
   return ok_status();
 }
@@ -72,7 +76,8 @@ Status eval_gather(EvalContext& ctx) {
   return ok_status();
 }
 
-// --- GatherElements --------------------------------------------------------------------------------------------------------------
+// --- GatherElements
+// --------------------------------------------------------------------------------------------------------------
 
 Status infer_gather_elements(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -103,10 +108,12 @@ Status eval_gather_elements(EvalContext& ctx) {
   return ok_status();
 }
 
-// --- GatherND ------------------------------------------------------------------------------------------------------------------
+// --- GatherND
+// ------------------------------------------------------------------------------------------------------------------
 
 template <class D>
-std::vector<D> gather_nd_shape(const std::vector<D>& data, const std::vector<D>& indices, int64_t depth, int64_t batch) {
+std::vector<D> gather_nd_shape(const std::vector<D>& data, const std::vector<D>& indices, int64_t depth,
+                               int64_t batch) {
   std::vector<D> out(indices.begin(), indices.end() - 1);
   out.insert(out.end(), data.begin() + batch + depth, data.end());
   return out;
@@ -114,9 +121,11 @@ std::vector<D> gather_nd_shape(const std::vector<D>& data, const std::vector<D>&
 
 Status check_depth(int64_t depth, int64_t batch, int64_t data_rank, int64_t index_rank) {
   if (batch < 0 || batch >= std::min(data_rank, index_rank))
-    return make_error(Code::kInvalidModel, "batch_dims is {}; expected 0 or more and less than the ranks {} and {}", batch, data_rank, index_rank);
+    return make_error(Code::kInvalidModel, "batch_dims is {}; expected 0 or more and less than the ranks {} and {}",
+                      batch, data_rank, index_rank);
   if (depth < 1 || depth > data_rank - batch)
-    return make_error(Code::kInvalidModel, "the last dimension of indices is {}; expected 1 to {}", depth, data_rank - batch);
+    return make_error(Code::kInvalidModel, "the last dimension of indices is {}; expected 1 to {}", depth,
+                      data_rank - batch);
   return ok_status();
 }
 
@@ -137,11 +146,14 @@ Status infer_gather_nd(InferContext& ctx) {
 
 Status eval_gather_nd(EvalContext& ctx) {
   const Tensor &data = ctx.input(0), &indices = ctx.input(1);
-  if (indices.rank() == 0) return make_error(Code::kInvalidInput, "indices is {}; expected rank 1 or more", indices.type_text());
+  if (indices.rank() == 0)
+    return make_error(Code::kInvalidInput, "indices is {}; expected rank 1 or more", indices.type_text());
   const int64_t batch = ctx.attrs<GatherNDAttrs>().batch_dims, depth = indices.dims().back();
   TUTTI_TRY(check_depth(depth, batch, data.rank(), indices.rank()));
   for (int64_t i = 0; i < batch; ++i)
-    if (data.dim(i) != indices.dim(i)) return make_error(Code::kInvalidInput, "batch dimensions of {} and {} differ", data.type_text(), indices.type_text());
+    if (data.dim(i) != indices.dim(i))
+      return make_error(Code::kInvalidInput, "batch dimensions of {} and {} differ", data.type_text(),
+                        indices.type_text());
   Tensor* out = TUTTI_TRY(ctx.output(0, data.dtype(), gather_nd_shape(data.dims(), indices.dims(), depth, batch)));
   if (out->size() == 0) return ok_status();
   const Dims strides = ir::row_major_strides(data.dims());
@@ -163,11 +175,26 @@ Status eval_gather_nd(EvalContext& ctx) {
 
 }  // namespace
 
-const OpDef kGather{.name = "Gather", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<GatherAttrs>, .infer = infer_gather,
-                    .eval = eval_gather, .tolerance = ir::Tolerance::kExact};
-const OpDef kGatherElements{.name = "GatherElements", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<GatherAttrs>,
-                            .infer = infer_gather_elements, .eval = eval_gather_elements, .tolerance = ir::Tolerance::kExact};
-const OpDef kGatherND{.name = "GatherND", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<GatherNDAttrs>,
-                      .infer = infer_gather_nd, .eval = eval_gather_nd, .tolerance = ir::Tolerance::kExact};
+const OpDef kGather{.name = "Gather",
+                    .min_inputs = 2,
+                    .max_inputs = 2,
+                    .make_attrs = ir::make_attrs<GatherAttrs>,
+                    .infer = infer_gather,
+                    .eval = eval_gather,
+                    .tolerance = ir::Tolerance::kExact};
+const OpDef kGatherElements{.name = "GatherElements",
+                            .min_inputs = 2,
+                            .max_inputs = 2,
+                            .make_attrs = ir::make_attrs<GatherAttrs>,
+                            .infer = infer_gather_elements,
+                            .eval = eval_gather_elements,
+                            .tolerance = ir::Tolerance::kExact};
+const OpDef kGatherND{.name = "GatherND",
+                      .min_inputs = 2,
+                      .max_inputs = 2,
+                      .make_attrs = ir::make_attrs<GatherNDAttrs>,
+                      .infer = infer_gather_nd,
+                      .eval = eval_gather_nd,
+                      .tolerance = ir::Tolerance::kExact};
 
 }  // namespace tutti::ops

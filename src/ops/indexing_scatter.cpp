@@ -53,7 +53,8 @@ Status combine_run(Tensor& out, int64_t to, const Tensor& updates, int64_t from,
 
 Status expect_reducible(const InferContext& ctx, ScatterReduction how) {
   if (how == ScatterReduction::kNone) return ok_status();
-  return expect_kind(ctx, 0, [](DType d) { return is_arithmetic(d) || d == DType::kBool; }, "a number, for a reduction");
+  return expect_kind(
+      ctx, 0, [](DType d) { return is_arithmetic(d) || d == DType::kBool; }, "a number, for a reduction");
 }
 
 Result<Tensor*> copy_of_data(EvalContext& ctx) {
@@ -62,7 +63,8 @@ Result<Tensor*> copy_of_data(EvalContext& ctx) {
   return &ctx.outputs()[0].tensor();
 }
 
-// --- ScatterElements -------------------------------------------------------------------------------------------------------------
+// --- ScatterElements
+// -------------------------------------------------------------------------------------------------------------
 
 Status infer_scatter(InferContext& ctx, int64_t axis, ScatterReduction how) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -82,13 +84,17 @@ Status infer_scatter_elements(InferContext& ctx) {
   return infer_scatter(ctx, attrs.axis, attrs.reduction);
 }
 
-Status infer_old_scatter(InferContext& ctx) { return infer_scatter(ctx, ctx.attrs<GatherAttrs>().axis, ScatterReduction::kNone); }
+Status infer_old_scatter(InferContext& ctx) {
+  return infer_scatter(ctx, ctx.attrs<GatherAttrs>().axis, ScatterReduction::kNone);
+}
 
 Status scatter_elements(EvalContext& ctx, int64_t axis_attr, ScatterReduction how) {
   const Tensor &data = ctx.input(0), &indices = ctx.input(1), &updates = ctx.input(2);
   const auto axis = static_cast<size_t>(TUTTI_TRY(ir::normalize_axis(axis_attr, data.rank())));
   TUTTI_TRY(check_index_dims(indices, data, axis));
-  if (updates.dims() != indices.dims()) return make_error(Code::kInvalidInput, "updates is {}; expected the dims of indices {}", updates.type_text(), indices.type_text());
+  if (updates.dims() != indices.dims())
+    return make_error(Code::kInvalidInput, "updates is {}; expected the dims of indices {}", updates.type_text(),
+                      indices.type_text());
   Tensor* out = TUTTI_TRY(copy_of_data(ctx));
   if (indices.size() == 0) return ok_status();
   const Dims strides = ir::row_major_strides(data.dims());
@@ -107,9 +113,12 @@ Status eval_scatter_elements(EvalContext& ctx) {
   return scatter_elements(ctx, ctx.attrs<ScatterElementsAttrs>().axis, ctx.attrs<ScatterElementsAttrs>().reduction);
 }
 
-Status eval_old_scatter(EvalContext& ctx) { return scatter_elements(ctx, ctx.attrs<GatherAttrs>().axis, ScatterReduction::kNone); }
+Status eval_old_scatter(EvalContext& ctx) {
+  return scatter_elements(ctx, ctx.attrs<GatherAttrs>().axis, ScatterReduction::kNone);
+}
 
-// --- ScatterND -----------------------------------------------------------------------------------------------------------------
+// --- ScatterND
+// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_scatter_nd(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -120,7 +129,8 @@ Status infer_scatter_nd(InferContext& ctx) {
   if (ctx.shape(0) && ctx.shape(1)) {
     const auto depth = ctx.shape(1)->back().constant();
     if (depth && (*depth < 0 || *depth > ctx.input(0).rank()))
-      return make_error(Code::kInvalidModel, "the last dimension of indices is {}; expected at most data's rank {}", *depth, ctx.input(0).rank());
+      return make_error(Code::kInvalidModel, "the last dimension of indices is {}; expected at most data's rank {}",
+                        *depth, ctx.input(0).rank());
     if (depth) TUTTI_TRY(expect_rank(ctx, 2, ctx.input(1).rank() - 1 + ctx.input(0).rank() - *depth));
   }
   return infer_like_first(ctx);
@@ -129,14 +139,19 @@ Status infer_scatter_nd(InferContext& ctx) {
 Status eval_scatter_nd(EvalContext& ctx) {
   const Tensor &data = ctx.input(0), &indices = ctx.input(1), &updates = ctx.input(2);
   const int64_t depth = indices.rank() > 0 ? indices.dims().back() : -1;
-  if (depth < 0 || depth > data.rank()) return make_error(Code::kInvalidInput, "indices is {}; expected a last dimension of at most {}", indices.type_text(), data.rank());
+  if (depth < 0 || depth > data.rank())
+    return make_error(Code::kInvalidInput, "indices is {}; expected a last dimension of at most {}",
+                      indices.type_text(), data.rank());
   Dims expected(indices.dims().begin(), indices.dims().end() - 1);
   expected.insert(expected.end(), data.dims().begin() + depth, data.dims().end());
-  if (updates.dims() != expected) return make_error(Code::kInvalidInput, "updates is {}; expected dims {}", updates.type_text(), ir::dims_text(expected));
+  if (updates.dims() != expected)
+    return make_error(Code::kInvalidInput, "updates is {}; expected dims {}", updates.type_text(),
+                      ir::dims_text(expected));
   Tensor* out = TUTTI_TRY(copy_of_data(ctx));
   if (updates.size() == 0) return ok_status();
   const Dims strides = ir::row_major_strides(data.dims());
-  const int64_t slice = ir::element_count(Dims(data.dims().begin() + depth, data.dims().end())), tuples = updates.size() / slice;
+  const int64_t slice = ir::element_count(Dims(data.dims().begin() + depth, data.dims().end())),
+                tuples = updates.size() / slice;
   for (int64_t t = 0; t < tuples; ++t) {
     int64_t to = 0;
     for (int64_t k = 0; k < depth; ++k)
@@ -146,7 +161,8 @@ Status eval_scatter_nd(EvalContext& ctx) {
   return ok_status();
 }
 
-// --- TensorScatter ---------------------------------------------------------------------------------------------------------------
+// --- TensorScatter
+// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_tensor_scatter(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 2));
@@ -165,23 +181,31 @@ Status eval_tensor_scatter(EvalContext& ctx) {
   const Tensor &cache = ctx.input(0), &update = ctx.input(1);
   const auto& attrs = ctx.attrs<TensorScatterAttrs>();
   const auto axis = static_cast<size_t>(TUTTI_TRY(ir::normalize_axis(attrs.axis, cache.rank())));
-  if (axis == 0) return make_error(Code::kInvalidInput, "axis is the batch dimension of {}; expected a later one", cache.type_text());
+  if (axis == 0)
+    return make_error(Code::kInvalidInput, "axis is the batch dimension of {}; expected a later one",
+                      cache.type_text());
   TUTTI_TRY(check_index_dims(update, cache, axis));
   const int64_t capacity = cache.dims()[axis], length = update.dims()[axis], batches = cache.dims()[0];
-  if (length > capacity) return make_error(Code::kInvalidInput, "update {} is longer than the cache {}", update.type_text(), cache.type_text());
-  if (ctx.has_input(2) && ctx.input(2).size() != batches) return make_error(Code::kInvalidInput, "write_indices has {} elements; expected {}", ctx.input(2).size(), batches);
+  if (length > capacity)
+    return make_error(Code::kInvalidInput, "update {} is longer than the cache {}", update.type_text(),
+                      cache.type_text());
+  if (ctx.has_input(2) && ctx.input(2).size() != batches)
+    return make_error(Code::kInvalidInput, "write_indices has {} elements; expected {}", ctx.input(2).size(), batches);
   Tensor* out = TUTTI_TRY(copy_of_data(ctx));
   if (update.size() == 0) return ok_status();
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < cache.dims().size(); ++i)
     if (i != axis) (i < axis ? outer : inner) *= cache.dims()[i];
-  if (update.size() != outer * length * inner) return make_error(Code::kInvalidInput, "update {} does not fit the cache {}", update.type_text(), cache.type_text());
+  if (update.size() != outer * length * inner)
+    return make_error(Code::kInvalidInput, "update {} does not fit the cache {}", update.type_text(),
+                      cache.type_text());
   for (int64_t o = 0; o < outer; ++o) {
     const int64_t start = ctx.has_input(2) ? ctx.input(2).get_int(o / (outer / batches)) : 0;
     for (int64_t s = 0; s < length; ++s) {
       int64_t at = start + s;
       if (attrs.mode == CacheMode::kCircular) at = ((at % capacity) + capacity) % capacity;
-      if (at < 0 || at >= capacity) return make_error(Code::kInvalidInput, "write index {} is outside the cache of {}", at, capacity);
+      if (at < 0 || at >= capacity)
+        return make_error(Code::kInvalidInput, "write index {} is outside the cache of {}", at, capacity);
       copy_run(*out, (o * capacity + at) * inner, update, (o * length + s) * inner, 1, inner);
     }
   }
@@ -190,14 +214,33 @@ Status eval_tensor_scatter(EvalContext& ctx) {
 
 }  // namespace
 
-const OpDef kScatter{.name = "Scatter", .min_inputs = 3, .max_inputs = 3, .make_attrs = ir::make_attrs<GatherAttrs>,
-                     .infer = infer_old_scatter, .eval = eval_old_scatter, .tolerance = ir::Tolerance::kExact};
-const OpDef kScatterElements{.name = "ScatterElements", .min_inputs = 3, .max_inputs = 3,
-                             .make_attrs = ir::make_attrs<ScatterElementsAttrs>, .infer = infer_scatter_elements,
-                             .eval = eval_scatter_elements, .tolerance = ir::Tolerance::kRounding};
-const OpDef kScatterND{.name = "ScatterND", .min_inputs = 3, .max_inputs = 3, .make_attrs = ir::make_attrs<ScatterNDAttrs>,
-                       .infer = infer_scatter_nd, .eval = eval_scatter_nd, .tolerance = ir::Tolerance::kRounding};
-const OpDef kTensorScatter{.name = "TensorScatter", .min_inputs = 2, .max_inputs = 3, .make_attrs = ir::make_attrs<TensorScatterAttrs>,
-                           .infer = infer_tensor_scatter, .eval = eval_tensor_scatter, .tolerance = ir::Tolerance::kExact};
+const OpDef kScatter{.name = "Scatter",
+                     .min_inputs = 3,
+                     .max_inputs = 3,
+                     .make_attrs = ir::make_attrs<GatherAttrs>,
+                     .infer = infer_old_scatter,
+                     .eval = eval_old_scatter,
+                     .tolerance = ir::Tolerance::kExact};
+const OpDef kScatterElements{.name = "ScatterElements",
+                             .min_inputs = 3,
+                             .max_inputs = 3,
+                             .make_attrs = ir::make_attrs<ScatterElementsAttrs>,
+                             .infer = infer_scatter_elements,
+                             .eval = eval_scatter_elements,
+                             .tolerance = ir::Tolerance::kRounding};
+const OpDef kScatterND{.name = "ScatterND",
+                       .min_inputs = 3,
+                       .max_inputs = 3,
+                       .make_attrs = ir::make_attrs<ScatterNDAttrs>,
+                       .infer = infer_scatter_nd,
+                       .eval = eval_scatter_nd,
+                       .tolerance = ir::Tolerance::kRounding};
+const OpDef kTensorScatter{.name = "TensorScatter",
+                           .min_inputs = 2,
+                           .max_inputs = 3,
+                           .make_attrs = ir::make_attrs<TensorScatterAttrs>,
+                           .infer = infer_tensor_scatter,
+                           .eval = eval_tensor_scatter,
+                           .tolerance = ir::Tolerance::kExact};
 
 }  // namespace tutti::ops

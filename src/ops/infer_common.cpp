@@ -11,7 +11,8 @@ using ir::Shape;
 namespace {
 
 Error wrong_type(const InferContext& ctx, int input, std::string_view expected) {
-  return make_error(Code::kInvalidModel, "input {} has element type {}; expected {}", input, ir::dtype_name(ctx.dtype(input)), expected);
+  return make_error(Code::kInvalidModel, "input {} has element type {}; expected {}", input,
+                    ir::dtype_name(ctx.dtype(input)), expected);
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ Status expect_tensor(const InferContext& ctx, int input) {
 
 Status expect_dtype(const InferContext& ctx, int input, std::initializer_list<DType> allowed) {
   TUTTI_TRY(expect_tensor(ctx, input));
-  if (!ctx.has_input(input) || std::find(allowed.begin(), allowed.end(), ctx.dtype(input)) != allowed.end()) return ok_status();
+  if (!ctx.has_input(input) || std::find(allowed.begin(), allowed.end(), ctx.dtype(input)) != allowed.end())
+    return ok_status();
   std::string names;
   for (DType dtype : allowed) names += (names.empty() ? "" : " or ") + std::string(ir::dtype_name(dtype));
   return wrong_type(ctx, input, names);
@@ -38,14 +40,15 @@ Status expect_kind(const InferContext& ctx, int input, bool (*accepts)(DType), s
 
 Status expect_same_dtype(const InferContext& ctx, int first, int second) {
   if (!ctx.has_input(first) || !ctx.has_input(second) || ctx.dtype(first) == ctx.dtype(second)) return ok_status();
-  return make_error(Code::kInvalidModel, "input {} has element type {} but input {} has {}; expected equal types", first,
-                    ir::dtype_name(ctx.dtype(first)), second, ir::dtype_name(ctx.dtype(second)));
+  return make_error(Code::kInvalidModel, "input {} has element type {} but input {} has {}; expected equal types",
+                    first, ir::dtype_name(ctx.dtype(first)), second, ir::dtype_name(ctx.dtype(second)));
 }
 
 Status expect_rank(const InferContext& ctx, int input, int64_t rank) {
   TUTTI_TRY(expect_tensor(ctx, input));
   if (!ctx.has_input(input) || !ctx.shape(input) || ctx.input(input).rank() == rank) return ok_status();
-  return make_error(Code::kInvalidModel, "input {} has shape {}; expected rank {}", input, ir::shape_text(*ctx.shape(input)), rank);
+  return make_error(Code::kInvalidModel, "input {} has shape {}; expected rank {}", input,
+                    ir::shape_text(*ctx.shape(input)), rank);
 }
 
 Status expect_rank_at_least(const InferContext& ctx, int input, int64_t rank) {
@@ -71,7 +74,9 @@ Result<std::optional<Shape>> broadcast_inputs(const InferContext& ctx, int first
   return shape;
 }
 
-Result<int64_t> axis_of(const InferContext& ctx, int input, int64_t axis) { return ir::normalize_axis(axis, ctx.input(input).rank()); }
+Result<int64_t> axis_of(const InferContext& ctx, int input, int64_t axis) {
+  return ir::normalize_axis(axis, ctx.input(input).rank());
+}
 
 Shape fresh_shape(InferContext& ctx, int64_t rank, std::string_view prefix) {
   Shape shape;

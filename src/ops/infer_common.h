@@ -8,7 +8,8 @@
 
 namespace tutti::ops {
 
-// --- checks; errors name the input, what was found and what was expected ---------------------------------------------------------
+// --- checks; errors name the input, what was found and what was expected
+// ---------------------------------------------------------
 Status expect_dtype(const ir::InferContext& ctx, int input, std::initializer_list<ir::DType> allowed);
 // `kind` says in words what `accepts` accepts: "a float", "an integer", "a number".
 Status expect_kind(const ir::InferContext& ctx, int input, bool (*accepts)(ir::DType), std::string_view kind);
@@ -18,12 +19,13 @@ Status expect_rank(const ir::InferContext& ctx, int input, int64_t rank);
 Status expect_rank_at_least(const ir::InferContext& ctx, int input, int64_t rank);
 Status expect_tensor(const ir::InferContext& ctx, int input);
 
-bool is_number(ir::DType dtype);       // floats of every format and integers of every width
-bool is_arithmetic(ir::DType dtype);   // compute floats and integers of 8 to 64 bits
+bool is_number(ir::DType dtype);      // floats of every format and integers of every width
+bool is_arithmetic(ir::DType dtype);  // compute floats and integers of 8 to 64 bits
 bool is_int32_or_int64(ir::DType dtype);
 bool is_bool(ir::DType dtype);
 
-// --- shapes --------------------------------------------------------------------------------------------------------------------
+// --- shapes
+// --------------------------------------------------------------------------------------------------------------------
 // The broadcast of inputs first..last; nothing when one has no rank.
 Result<std::optional<ir::Shape>> broadcast_inputs(const ir::InferContext& ctx, int first, int last);
 // The constant attribute-like axis against a rank that may be unknown.
@@ -33,9 +35,10 @@ ir::Shape fresh_shape(ir::InferContext& ctx, int64_t rank, std::string_view pref
 std::optional<int64_t> vector_length(const ir::InferContext& ctx, int input);
 ir::Dim product(const ir::Shape& shape, size_t begin, size_t end);
 
-// --- whole rules ---------------------------------------------------------------------------------------------------------------
-Status infer_like_first(ir::InferContext& ctx);            // output 0 has input 0's type, whatever it is
-Status infer_float_like_first(ir::InferContext& ctx);      // the same; a compute float
-Status infer_number_like_first(ir::InferContext& ctx);     // the same; arithmetic types
+// --- whole rules
+// ---------------------------------------------------------------------------------------------------------------
+Status infer_like_first(ir::InferContext& ctx);         // output 0 has input 0's type, whatever it is
+Status infer_float_like_first(ir::InferContext& ctx);   // the same; a compute float
+Status infer_number_like_first(ir::InferContext& ctx);  // the same; arithmetic types
 
 }  // namespace tutti::ops

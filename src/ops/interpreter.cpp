@@ -38,7 +38,8 @@ class Run {
  private:
   Status bind_inputs(std::span<const Datum> inputs) {
     if (inputs.size() != graph_.inputs().size())
-      return make_error(Code::kInvalidInput, "the graph has {} inputs; {} were given", graph_.inputs().size(), inputs.size());
+      return make_error(Code::kInvalidInput, "the graph has {} inputs; {} were given", graph_.inputs().size(),
+                        inputs.size());
     values_.assign(static_cast<size_t>(graph_.value_capacity()), Datum());
     for (size_t i = 0; i < inputs.size(); ++i) {
       TUTTI_TRY(check_input(graph_.inputs()[i], inputs[i]));
@@ -56,7 +57,8 @@ class Run {
       fits = !expected || *expected == datum.tensor().dim(i);
     }
     if (fits) return ok_status();
-    return make_error(Code::kInvalidInput, "input '{}' is {}; expected {}", port.name, datum.tensor().type_text(), type.text());
+    return make_error(Code::kInvalidInput, "input '{}' is {}; expected {}", port.name, datum.tensor().type_text(),
+                      type.text());
   }
 
   Datum read(ValueId id) const {
@@ -65,7 +67,8 @@ class Run {
     return value.is_constant() ? Datum(value.constant) : values_[static_cast<size_t>(id)];
   }
 
-  // Takes the value; its last reader gets it without leaving a copy behind, so that memory is freed as early as possible.
+  // Takes the value; its last reader gets it without leaving a copy behind, so that memory is freed as early as
+  // possible.
   Datum take(ValueId id) {
     if (id == ir::kNoValue) return {};
     Datum datum = read(id);
@@ -79,8 +82,12 @@ class Run {
     for (ValueId value : node.inputs) inputs.push_back(take(value));
     auto wanted = std::make_unique<bool[]>(node.outputs.size());
     for (size_t i = 0; i < node.outputs.size(); ++i) wanted[i] = node.outputs[i] != ir::kNoValue;
-    auto result = evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs,
-                            .output_count = static_cast<int>(node.outputs.size()), .bodies = node.bodies, .seed = seed,
+    auto result = evaluate({.op = *node.op,
+                            .attrs = node.attrs,
+                            .inputs = inputs,
+                            .output_count = static_cast<int>(node.outputs.size()),
+                            .bodies = node.bodies,
+                            .seed = seed,
                             .wanted = {wanted.get(), node.outputs.size()}});
     if (!result.ok()) return result.take_error().with_context(ir::describe_node(graph_, id));
     if (options_.on_node) options_.on_node(id, inputs, *result);
@@ -100,7 +107,8 @@ class Run {
 // Bodies of one node; each is prepared once however often a loop runs it.
 class Bodies final : public ir::BodyRunner {
  public:
-  Bodies(std::span<const std::unique_ptr<Graph>> graphs, uint64_t seed) : graphs_(graphs), runs_(graphs.size()), seed_(seed) {}
+  Bodies(std::span<const std::unique_ptr<Graph>> graphs, uint64_t seed)
+      : graphs_(graphs), runs_(graphs.size()), seed_(seed) {}
 
   Result<std::vector<Datum>> run_body(int body, std::span<const Datum> inputs) override {
     auto& run = runs_[static_cast<size_t>(body)];
@@ -153,7 +161,8 @@ uint64_t stream_seed(uint64_t seed, uint64_t index) {
   return x ^ (x >> 31);
 }
 
-Result<std::vector<Datum>> interpret(const Graph& graph, std::span<const Datum> inputs, const InterpretOptions& options) {
+Result<std::vector<Datum>> interpret(const Graph& graph, std::span<const Datum> inputs,
+                                     const InterpretOptions& options) {
   return Run(graph, options)(inputs, options.seed);
 }
 
@@ -163,8 +172,12 @@ Result<std::vector<Datum>> evaluate(const EvalRequest& request) {
     return make_error(Code::kInternal, "operator {} has neither a reference kernel nor an expansion", request.op.name);
   Bodies bodies(request.bodies, request.seed);
   std::mt19937_64 random(request.seed);
-  ir::EvalContext ctx({.attrs = &request.attrs, .inputs = request.inputs, .output_count = request.output_count,
-                       .bodies = &bodies, .random = &random, .wanted = request.wanted});
+  ir::EvalContext ctx({.attrs = &request.attrs,
+                       .inputs = request.inputs,
+                       .output_count = request.output_count,
+                       .bodies = &bodies,
+                       .random = &random,
+                       .wanted = request.wanted});
   TUTTI_TRY(request.op.eval(ctx));
   TUTTI_TRY(check_outputs(request, ctx.outputs()));
   return std::move(ctx.outputs());

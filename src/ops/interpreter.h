@@ -16,12 +16,13 @@ struct InterpretOptions {
   std::function<void(ir::NodeId, std::span<const ir::Datum> inputs, std::span<const ir::Datum> outputs)> on_node;
 };
 
-// One Datum per graph input, in order; returns one per graph output. Intermediate values are freed after their last use.
+// One Datum per graph input, in order; returns one per graph output. Intermediate values are freed after their last
+// use.
 Result<std::vector<ir::Datum>> interpret(const ir::Graph& graph, std::span<const ir::Datum> inputs,
                                          const InterpretOptions& options = {});
 
-// The seed of stream `index` under `seed`: of a graph's node by its id, of a body's k-th run (from 1) under its node's seed. Whoever runs
-// a graph in another order still draws the same numbers.
+// The seed of stream `index` under `seed`: of a graph's node by its id, of a body's k-th run (from 1) under its node's
+// seed. Whoever runs a graph in another order still draws the same numbers.
 uint64_t stream_seed(uint64_t seed, uint64_t index);
 
 // Evaluates one operator; a fused op through its expansion.

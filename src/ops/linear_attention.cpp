@@ -17,22 +17,26 @@ bool is_gated(UpdateRule rule) { return rule == UpdateRule::kGated || rule == Up
 bool corrects(UpdateRule rule) { return rule == UpdateRule::kDelta || rule == UpdateRule::kGatedDelta; }
 
 Status check_linear_attributes(const LinearAttentionAttrs& attrs) {
-  if (attrs.kv_num_heads >= 1 && attrs.q_num_heads >= 1 && attrs.q_num_heads <= INT32_MAX && attrs.q_num_heads % attrs.kv_num_heads == 0)
+  if (attrs.kv_num_heads >= 1 && attrs.q_num_heads >= 1 && attrs.q_num_heads <= INT32_MAX &&
+      attrs.q_num_heads % attrs.kv_num_heads == 0)
     return ok_status();
-  return make_error(Code::kInvalidModel, "q_num_heads is {} and kv_num_heads {}, expected a positive multiple", attrs.q_num_heads, attrs.kv_num_heads);
+  return make_error(Code::kInvalidModel, "q_num_heads is {} and kv_num_heads {}, expected a positive multiple",
+                    attrs.q_num_heads, attrs.kv_num_heads);
 }
 
 Status check_gate(bool present, bool expected, std::string_view name, UpdateRule rule) {
   if (present == expected) return ok_status();
-  return make_error(Code::kInvalidModel, "{} is {}, expected it to be {} with update_rule {}", name, present ? "given" : "absent",
-                    expected ? "given" : "absent", kUpdateRuleNames[static_cast<size_t>(rule)]);
+  return make_error(Code::kInvalidModel, "{} is {}, expected it to be {} with update_rule {}", name,
+                    present ? "given" : "absent", expected ? "given" : "absent",
+                    kUpdateRuleNames[static_cast<size_t>(rule)]);
 }
 
 Status infer_linear_attention(InferContext& context) {
   const auto& attrs = context.attrs<LinearAttentionAttrs>();
   TUTTI_TRY(check_linear_attributes(attrs));
   TUTTI_TRY(require_float(context, kQuery, "query"));
-  for (const auto& [i, name] : {std::pair{kQuery, "query"}, {kKey, "key"}, {kValue, "value"}}) TUTTI_TRY(require_rank(context, i, 3, name));
+  for (const auto& [i, name] : {std::pair{kQuery, "query"}, {kKey, "key"}, {kValue, "value"}})
+    TUTTI_TRY(require_rank(context, i, 3, name));
   TUTTI_TRY(check_gate(context.has_input(kDecay), is_gated(attrs.update_rule), "decay", attrs.update_rule));
   TUTTI_TRY(check_gate(context.has_input(kBeta), corrects(attrs.update_rule), "beta", attrs.update_rule));
   const DType state = context.has_input(kPastState) ? context.dtype(kPastState) : context.dtype(kQuery);
@@ -42,8 +46,10 @@ Status infer_linear_attention(InferContext& context) {
     context.set_output_unranked(1, state);
     return ok_status();
   }
-  const Dim d_k = Dim::floor_div((*q)[2], Dim(attrs.q_num_heads)), d_v = Dim::floor_div((*v)[2], Dim(attrs.kv_num_heads));
-  if (context.shape(kKey)) TUTTI_TRY(require_equal((*context.shape(kKey))[2], d_k * Dim(attrs.kv_num_heads), "the last extent of key"));
+  const Dim d_k = Dim::floor_div((*q)[2], Dim(attrs.q_num_heads)),
+            d_v = Dim::floor_div((*v)[2], Dim(attrs.kv_num_heads));
+  if (context.shape(kKey))
+    TUTTI_TRY(require_equal((*context.shape(kKey))[2], d_k * Dim(attrs.kv_num_heads), "the last extent of key"));
   context.set_output(0, context.dtype(0), {(*q)[0], (*q)[1], d_v * Dim(attrs.q_num_heads)});
   context.set_output(1, state, {(*q)[0], Dim(attrs.kv_num_heads), d_k, d_v});
   return ok_status();
@@ -64,12 +70,19 @@ Result<LinearPlan> plan_linear(EvalContext& context) {
   TUTTI_TRY(require_equal(v.rank(), 3, "the rank of value"));
   TUTTI_TRY(require_equal(q.dim(2) % attrs.q_num_heads, 0, "the remainder of query's last extent by q_num_heads"));
   TUTTI_TRY(require_equal(v.dim(2) % attrs.kv_num_heads, 0, "the remainder of value's last extent by kv_num_heads"));
-  LinearPlan plan{q.dim(0), q.dim(1), attrs.q_num_heads, attrs.kv_num_heads, q.dim(2) / attrs.q_num_heads, v.dim(2) / attrs.kv_num_heads,
-                  attrs.update_rule, attrs.scale};
+  LinearPlan plan{q.dim(0),
+                  q.dim(1),
+                  attrs.q_num_heads,
+                  attrs.kv_num_heads,
+                  q.dim(2) / attrs.q_num_heads,
+                  v.dim(2) / attrs.kv_num_heads,
+                  attrs.update_rule,
+                  attrs.scale};
   if (plan.scale == 0) plan.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(plan.d_k)));
   TUTTI_TRY(require_dims(context.input(kKey), {plan.batch, plan.steps, plan.heads * plan.d_k}, "key"));
   TUTTI_TRY(require_dims(v, {plan.batch, plan.steps, plan.heads * plan.d_v}, "value"));
-  if (context.has_input(kPastState)) TUTTI_TRY(require_dims(context.input(kPastState), {plan.batch, plan.heads, plan.d_k, plan.d_v}, "past_state"));
+  if (context.has_input(kPastState))
+    TUTTI_TRY(require_dims(context.input(kPastState), {plan.batch, plan.heads, plan.d_k, plan.d_v}, "past_state"));
   if (is_gated(plan.rule)) {
     const Tensor& decay = context.input(kDecay);
     plan.decay_per_key = decay.rank() != 3 || decay.dim(2) != plan.heads;
@@ -89,12 +102,15 @@ struct LinearViews {
 };
 
 // One step of one key/value head: fades, corrects and writes its state, [d_k, d_v].
-void update_state(const LinearPlan& plan, const LinearViews& in, int64_t token, int64_t head, float* state, std::vector<float>& value) {
+void update_state(const LinearPlan& plan, const LinearViews& in, int64_t token, int64_t head, float* state,
+                  std::vector<float>& value) {
   const float* key = in.k.data() + (token * plan.heads + head) * plan.d_k;
-  for (int64_t j = 0; j < plan.d_v; ++j) value[static_cast<size_t>(j)] = in.v[(token * plan.heads + head) * plan.d_v + j];
+  for (int64_t j = 0; j < plan.d_v; ++j)
+    value[static_cast<size_t>(j)] = in.v[(token * plan.heads + head) * plan.d_v + j];
   if (is_gated(plan.rule))
     for (int64_t i = 0; i < plan.d_k; ++i) {
-      const float fade = std::exp(in.decay[plan.decay_per_key ? (token * plan.heads + head) * plan.d_k + i : token * plan.heads + head]);
+      const float fade = std::exp(
+          in.decay[plan.decay_per_key ? (token * plan.heads + head) * plan.d_k + i : token * plan.heads + head]);
       for (int64_t j = 0; j < plan.d_v; ++j) state[i * plan.d_v + j] *= fade;
     }
   if (corrects(plan.rule)) {
@@ -109,7 +125,8 @@ void update_state(const LinearPlan& plan, const LinearViews& in, int64_t token, 
     for (int64_t j = 0; j < plan.d_v; ++j) state[i * plan.d_v + j] += key[i] * value[static_cast<size_t>(j)];
 }
 
-void read_state(const LinearPlan& plan, const LinearViews& in, int64_t token, int64_t q_head, const float* state, float* y) {
+void read_state(const LinearPlan& plan, const LinearViews& in, int64_t token, int64_t q_head, const float* state,
+                float* y) {
   const float* query = in.q.data() + (token * plan.q_heads + q_head) * plan.d_k;
   for (int64_t j = 0; j < plan.d_v; ++j) {
     float sum = 0;
@@ -122,10 +139,13 @@ Status eval_linear_attention(EvalContext& context) {
   const LinearPlan plan = TUTTI_TRY(plan_linear(context));
   const bool has_past = context.has_input(kPastState);
   const Dims state_dims{plan.batch, plan.heads, plan.d_k, plan.d_v};
-  Tensor* y = TUTTI_TRY(context.output(0, context.input(kQuery).dtype(), {plan.batch, plan.steps, plan.q_heads * plan.d_v}));
-  Tensor present = has_past ? context.input(kPastState).clone() : Tensor::zeros(context.input(kQuery).dtype(), state_dims);
+  Tensor* y =
+      TUTTI_TRY(context.output(0, context.input(kQuery).dtype(), {plan.batch, plan.steps, plan.q_heads * plan.d_v}));
+  Tensor present =
+      has_past ? context.input(kPastState).clone() : Tensor::zeros(context.input(kQuery).dtype(), state_dims);
   const auto optional = [&](int i) { return context.has_input(i) ? View(context.input(i)) : View(); };
-  const LinearViews in{View(context.input(kQuery)), View(context.input(kKey)), View(context.input(kValue)), optional(kDecay), optional(kBeta)};
+  const LinearViews in{View(context.input(kQuery)), View(context.input(kKey)), View(context.input(kValue)),
+                       optional(kDecay), optional(kBeta)};
   const View before(present);
   std::vector<float> states(before.data(), before.data() + before.size()), value(static_cast<size_t>(plan.d_v));
   ComputeBuffer<float> out(y);
@@ -144,7 +164,8 @@ Status eval_linear_attention(EvalContext& context) {
   return ok_status();
 }
 
-// --- CausalConvWithState --------------------------------------------------------------------------------------------------------
+// --- CausalConvWithState
+// --------------------------------------------------------------------------------------------------------
 
 Status infer_causal_conv(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));
@@ -182,11 +203,14 @@ Status eval_causal_conv(EvalContext& context) {
     ComputeBuffer<C> buffer(y);
     std::vector<C> line(static_cast<size_t>(length + kernel - 1));  // the past, then the input
     for (int64_t i = 0; i < x.dim(0) * channels; ++i) {
-      for (int64_t k = 0; k < kernel - 1; ++k) line[static_cast<size_t>(k)] = context.has_input(3) ? past[i * (kernel - 1) + k] : C(0);
+      for (int64_t k = 0; k < kernel - 1; ++k)
+        line[static_cast<size_t>(k)] = context.has_input(3) ? past[i * (kernel - 1) + k] : C(0);
       for (int64_t t = 0; t < length; ++t) line[static_cast<size_t>(kernel - 1 + t)] = view[i * length + t];
       for (int64_t t = 0; t < length; ++t) {
         double sum = context.has_input(2) ? static_cast<double>(bias[i % channels]) : 0;
-        for (int64_t k = 0; k < kernel; ++k) sum += static_cast<double>(line[static_cast<size_t>(t + k)]) * static_cast<double>(weights[i % channels * kernel + k]);
+        for (int64_t k = 0; k < kernel; ++k)
+          sum += static_cast<double>(line[static_cast<size_t>(t + k)]) *
+                 static_cast<double>(weights[i % channels * kernel + k]);
         buffer.data()[i * length + t] = static_cast<C>(silu ? sum / (1 + std::exp(-sum)) : sum);
       }
       for (int64_t k = 0; state && k < kernel - 1; ++k)
@@ -199,11 +223,21 @@ Status eval_causal_conv(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kLinearAttention{.name = "LinearAttention", .min_inputs = 3, .max_inputs = 6, .max_outputs = 2,
-                             .make_attrs = make_attrs<LinearAttentionAttrs>, .infer = infer_linear_attention, .eval = eval_linear_attention,
+const OpDef kLinearAttention{.name = "LinearAttention",
+                             .min_inputs = 3,
+                             .max_inputs = 6,
+                             .max_outputs = 2,
+                             .make_attrs = make_attrs<LinearAttentionAttrs>,
+                             .infer = infer_linear_attention,
+                             .eval = eval_linear_attention,
                              .tolerance = Tolerance::kApproximate};
-const OpDef kCausalConvWithState{.name = "CausalConvWithState", .min_inputs = 2, .max_inputs = 4, .max_outputs = 2,
-                                 .make_attrs = make_attrs<CausalConvWithStateAttrs>, .infer = infer_causal_conv, .eval = eval_causal_conv,
+const OpDef kCausalConvWithState{.name = "CausalConvWithState",
+                                 .min_inputs = 2,
+                                 .max_inputs = 4,
+                                 .max_outputs = 2,
+                                 .make_attrs = make_attrs<CausalConvWithStateAttrs>,
+                                 .infer = infer_causal_conv,
+                                 .eval = eval_causal_conv,
                                  .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

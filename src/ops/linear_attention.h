@@ -10,7 +10,8 @@ namespace tutti::ops {
 enum class UpdateRule : uint8_t { kLinear, kGated, kDelta, kGatedDelta };
 inline constexpr std::array<std::string_view, 4> kUpdateRuleNames{"linear", "gated", "delta", "gated_delta"};
 
-// query [B,T,Hq*Dk], key [B,T,Hkv*Dk], value [B,T,Hkv*Dv], past_state? [B,Hkv,Dk,Dv], decay?, beta?; outputs [B,T,Hq*Dv], present_state.
+// query [B,T,Hq*Dk], key [B,T,Hkv*Dk], value [B,T,Hkv*Dv], past_state? [B,Hkv,Dk,Dv], decay?, beta?; outputs
+// [B,T,Hq*Dv], present_state.
 struct LinearAttentionAttrs : ir::AttrsOf<LinearAttentionAttrs> {
   int64_t chunk_size = 64, kv_num_heads = 0, q_num_heads = 0;
   float scale = 0;  // 0: 1/sqrt(Dk)

@@ -12,7 +12,8 @@ using ir::InferContext;
 using ir::Tensor;
 
 Status check_float(const InferContext& context) {
-  if (!ir::is_compute_float(context.dtype(0))) return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
+  if (!ir::is_compute_float(context.dtype(0)))
+    return make_error(Code::kInvalidModel, "input 0: found {}, expected a float type", dtype_name(context.dtype(0)));
   return {};
 }
 
@@ -40,15 +41,18 @@ Status eval_lp(EvalContext& context) {
       sum += attrs.p == 1 ? std::fabs(v) : v * v;
     }
     const double norm = attrs.p == 1 ? sum : std::sqrt(sum);
-    for (int64_t k = 0; k < extent; ++k) y.set_double(first + k * inner, norm == 0 ? 0 : x.get_double(first + k * inner) / norm);
+    for (int64_t k = 0; k < extent; ++k)
+      y.set_double(first + k * inner, norm == 0 ? 0 : x.get_double(first + k * inner) / norm);
   }
   return {};
 }
 
 Status infer_lrn(InferContext& context) {
   TUTTI_TRY(check_float(context));
-  if (context.attrs<LrnAttrs>().size < 1) return make_error(Code::kInvalidModel, "size: found {}, expected 1 or more", context.attrs<LrnAttrs>().size);
-  if (context.shape(0) && context.shape(0)->size() < 2) return make_error(Code::kInvalidModel, "input 0: found rank {}, expected 2 or more", context.shape(0)->size());
+  if (context.attrs<LrnAttrs>().size < 1)
+    return make_error(Code::kInvalidModel, "size: found {}, expected 1 or more", context.attrs<LrnAttrs>().size);
+  if (context.shape(0) && context.shape(0)->size() < 2)
+    return make_error(Code::kInvalidModel, "input 0: found rank {}, expected 2 or more", context.shape(0)->size());
   context.set_output(0, context.input(0));
   return {};
 }
@@ -64,18 +68,22 @@ Status eval_lrn(EvalContext& context) {
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t c = i / inner % channels;
     double sum = 0;
-    for (int64_t k = std::max<int64_t>(c - before, 0); k <= std::min(c + std::min(after, channels), channels - 1); ++k) {
+    for (int64_t k = std::max<int64_t>(c - before, 0); k <= std::min(c + std::min(after, channels), channels - 1);
+         ++k) {
       const double v = x.get_double(i + (k - c) * inner);
       sum += v * v;
     }
-    y.set_double(i, x.get_double(i) / std::pow(attrs.bias + attrs.alpha / static_cast<double>(attrs.size) * sum, attrs.beta));
+    y.set_double(
+        i, x.get_double(i) / std::pow(attrs.bias + attrs.alpha / static_cast<double>(attrs.size) * sum, attrs.beta));
   }
   return {};
 }
 
 Status infer_mvn(InferContext& context) {
   TUTTI_TRY(check_float(context));
-  if (context.shape(0)) TUTTI_TRY(ir::normalize_axes(context.attrs<MeanVarianceNormalizationAttrs>().axes, static_cast<int64_t>(context.shape(0)->size())));
+  if (context.shape(0))
+    TUTTI_TRY(ir::normalize_axes(context.attrs<MeanVarianceNormalizationAttrs>().axes,
+                                 static_cast<int64_t>(context.shape(0)->size())));
   context.set_output(0, context.input(0));
   return {};
 }
@@ -87,7 +95,8 @@ std::vector<int64_t> group_of_elements(const Tensor& x, const std::vector<int64_
   for (int64_t i = 0; i < x.size(); ++i) {
     int64_t group = 0;
     for (int64_t axis = 0; axis < x.rank(); ++axis)
-      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) group = group * x.dim(axis) + i / strides[static_cast<size_t>(axis)] % x.dim(axis);
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+        group = group * x.dim(axis) + i / strides[static_cast<size_t>(axis)] % x.dim(axis);
     groups[static_cast<size_t>(i)] = group;
   }
   return groups;
@@ -97,7 +106,9 @@ Status eval_mvn(EvalContext& context) {
   const Tensor& x = context.input(0);
   const auto axes = TUTTI_TRY(ir::normalize_axes(context.attrs<MeanVarianceNormalizationAttrs>().axes, x.rank()));
   const std::vector<int64_t> groups = group_of_elements(x, axes);
-  struct Sums { double count = 0, sum = 0, squares = 0; };
+  struct Sums {
+    double count = 0, sum = 0, squares = 0;
+  };
   std::vector<Sums> sums(groups.empty() ? 0 : static_cast<size_t>(*std::max_element(groups.begin(), groups.end()) + 1));
   for (int64_t i = 0; i < x.size(); ++i) {
     Sums& s = sums[static_cast<size_t>(groups[static_cast<size_t>(i)])];
@@ -118,9 +129,24 @@ Status eval_mvn(EvalContext& context) {
 
 }  // namespace
 
-const ir::OpDef kLpNormalization{.name = "LpNormalization", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<LpNormalizationAttrs>, .infer = infer_lp, .eval = eval_lp};
-const ir::OpDef kLRN{.name = "LRN", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<LrnAttrs>, .infer = infer_lrn, .eval = eval_lrn, .tolerance = ir::Tolerance::kApproximate};
-const ir::OpDef kMeanVarianceNormalization{.name = "MeanVarianceNormalization", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<MeanVarianceNormalizationAttrs>,
-                                           .infer = infer_mvn, .eval = eval_mvn};
+const ir::OpDef kLpNormalization{.name = "LpNormalization",
+                                 .min_inputs = 1,
+                                 .max_inputs = 1,
+                                 .make_attrs = ir::make_attrs<LpNormalizationAttrs>,
+                                 .infer = infer_lp,
+                                 .eval = eval_lp};
+const ir::OpDef kLRN{.name = "LRN",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .make_attrs = ir::make_attrs<LrnAttrs>,
+                     .infer = infer_lrn,
+                     .eval = eval_lrn,
+                     .tolerance = ir::Tolerance::kApproximate};
+const ir::OpDef kMeanVarianceNormalization{.name = "MeanVarianceNormalization",
+                                           .min_inputs = 1,
+                                           .max_inputs = 1,
+                                           .make_attrs = ir::make_attrs<MeanVarianceNormalizationAttrs>,
+                                           .infer = infer_mvn,
+                                           .eval = eval_mvn};
 
 }  // namespace tutti::ops

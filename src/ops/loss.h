@@ -22,7 +22,9 @@ struct LossAttrs : ir::AttrsOf<LossAttrs> {
   }
 };
 
-extern const ir::OpDef kNegativeLogLikelihoodLoss;  // input [N,C,d...] of log-probabilities, target [N,d...], weight [C]?
-extern const ir::OpDef kSoftmaxCrossEntropyLoss;    // scores [N,C,d...], labels [N,d...], weights [C]?; outputs loss, log_prob?
+extern const ir::OpDef
+    kNegativeLogLikelihoodLoss;  // input [N,C,d...] of log-probabilities, target [N,d...], weight [C]?
+extern const ir::OpDef
+    kSoftmaxCrossEntropyLoss;  // scores [N,C,d...], labels [N,d...], weights [C]?; outputs loss, log_prob?
 
 }  // namespace tutti::ops

@@ -27,11 +27,13 @@ std::vector<int64_t> batch_offsets(const Dims& operand_batch, const Dims& batch,
 
 Result<Shape> matmul_shape(const Shape& a, const Shape& b) {
   if (a.empty() || b.empty())
-    return make_error(Code::kInvalidModel, "cannot multiply shapes {} and {}: expected rank 1 or more", shape_text(a), shape_text(b));
+    return make_error(Code::kInvalidModel, "cannot multiply shapes {} and {}: expected rank 1 or more", shape_text(a),
+                      shape_text(b));
   const Dim& inner_a = a.back();
   const Dim& inner_b = b.size() == 1 ? b[0] : b[b.size() - 2];
   if (Dim::never_equal(inner_a, inner_b))
-    return make_error(Code::kInvalidModel, "cannot multiply shapes {} and {}: A has {} columns and B has {} rows, expected equal numbers",
+    return make_error(Code::kInvalidModel,
+                      "cannot multiply shapes {} and {}: A has {} columns and B has {} rows, expected equal numbers",
                       shape_text(a), shape_text(b), inner_a.text(), inner_b.text());
   const Shape batch_a(a.begin(), a.end() - std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(a.size())));
   const Shape batch_b(b.begin(), b.end() - std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(b.size())));
@@ -43,7 +45,9 @@ Result<Shape> matmul_shape(const Shape& a, const Shape& b) {
 
 namespace {
 
-Dims leading(const Dims& dims) { return {dims.begin(), dims.end() - std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(dims.size()))}; }
+Dims leading(const Dims& dims) {
+  return {dims.begin(), dims.end() - std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(dims.size()))};
+}
 
 bool is_product_type(DType d) {
   return is_compute_float(d) || d == DType::kInt32 || d == DType::kUInt32 || d == DType::kInt64 || d == DType::kUInt64;
@@ -51,7 +55,8 @@ bool is_product_type(DType d) {
 
 Status require_product_types(InferContext& context, InputNames names) {
   if (!is_product_type(context.dtype(0)))
-    return make_error(Code::kInvalidModel, "A has element type {}, expected a float type, int32, int64, uint32 or uint64",
+    return make_error(Code::kInvalidModel,
+                      "A has element type {}, expected a float type, int32, int64, uint32 or uint64",
                       dtype_name(context.dtype(0)));
   return require_same_types(context, names);
 }
@@ -75,7 +80,8 @@ struct BatchedProduct {
   template <class T>
   void run(const T* a_data, const T* b_data, T* out) const {
     for (size_t i = 0; i < offsets_a.size(); ++i)
-      multiply(size, a_data + offsets_a[i], a, b_data + offsets_b[i], b, out + static_cast<int64_t>(i) * size.m * size.n, size.n);
+      multiply(size, a_data + offsets_a[i], a, b_data + offsets_b[i], b,
+               out + static_cast<int64_t>(i) * size.m * size.n, size.n);
   }
 };
 
@@ -100,15 +106,20 @@ Status eval_matmul(EvalContext& context) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
   const Dims out_dims = TUTTI_TRY(concrete(TUTTI_TRY(matmul_shape(to_shape(a.dims()), to_shape(b.dims())))));
-  const int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, k = a.dim(a.rank() - 1), n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1;
+  const int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, k = a.dim(a.rank() - 1),
+                n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1;
   const Dims batch = TUTTI_TRY(broadcast(leading(a.dims()), leading(b.dims())));
-  const BatchedProduct product{{m, n, k}, {k, 1}, {n, 1}, batch_offsets(leading(a.dims()), batch, m * k),
+  const BatchedProduct product{{m, n, k},
+                               {k, 1},
+                               {n, 1},
+                               batch_offsets(leading(a.dims()), batch, m * k),
                                batch_offsets(leading(b.dims()), batch, k * n)};
   Tensor* out = TUTTI_TRY(context.output(0, a.dtype(), out_dims));
   return run_product(product, a, b, *out);
 }
 
-// FusedMatMul: where the matrix and batch axes of an operand stand. transBatch moves axis 0.. behind the row axis: [M, batch..., K].
+// FusedMatMul: where the matrix and batch axes of an operand stand. transBatch moves axis 0.. behind the row axis: [M,
+// batch..., K].
 struct OperandAxes {
   int64_t rows, columns;
   std::vector<int64_t> batch;
@@ -132,8 +143,11 @@ Shape reordered(const Shape& shape, const OperandAxes& axes) {
 }
 
 Result<Shape> fused_matmul_operand(const Shape& shape, bool transpose, bool transpose_batch, std::string_view name) {
-  if (shape.size() >= 2) return reordered(shape, operand_axes(static_cast<int64_t>(shape.size()), transpose, transpose_batch));
-  if (transpose_batch) return make_error(Code::kInvalidModel, "{} has shape {}, expected rank 2 or more with transBatch", name, shape_text(shape));
+  if (shape.size() >= 2)
+    return reordered(shape, operand_axes(static_cast<int64_t>(shape.size()), transpose, transpose_batch));
+  if (transpose_batch)
+    return make_error(Code::kInvalidModel, "{} has shape {}, expected rank 2 or more with transBatch", name,
+                      shape_text(shape));
   return shape;  // a vector stays a vector when transposed
 }
 
@@ -176,7 +190,8 @@ Tensor fused_operand(const Tensor& source, bool transpose, bool transpose_batch,
   const Tensor matrix = vector ? source.reshaped({1, source.size()}) : source;
   const OperandAxes axes = operand_axes(matrix.rank(), !vector && transpose, transpose_batch);
   const Dims dims = *to_dims(reordered(to_shape(matrix.dims()), axes));
-  return Tensor::from<C>(vector ? source.dims() : dims, std::span<const C>(gather_operand<C>(matrix, dims, axes, factor)));
+  return Tensor::from<C>(vector ? source.dims() : dims,
+                         std::span<const C>(gather_operand<C>(matrix, dims, axes, factor)));
 }
 
 Status eval_fused_matmul(EvalContext& context) {
@@ -200,7 +215,11 @@ Status eval_fused_matmul(EvalContext& context) {
 }  // namespace
 
 const OpDef kMatMul{.name = "MatMul", .min_inputs = 2, .max_inputs = 2, .infer = infer_matmul, .eval = eval_matmul};
-const OpDef kFusedMatMul{.name = "FusedMatMul", .min_inputs = 2, .max_inputs = 2, .make_attrs = make_attrs<FusedMatMulAttrs>,
-                         .infer = infer_fused_matmul, .eval = eval_fused_matmul};
+const OpDef kFusedMatMul{.name = "FusedMatMul",
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .make_attrs = make_attrs<FusedMatMulAttrs>,
+                         .infer = infer_fused_matmul,
+                         .eval = eval_fused_matmul};
 
 }  // namespace tutti::ops

@@ -40,10 +40,10 @@ struct MatMulNBitsAttrs : ir::AttrsOf<MatMulNBitsAttrs> {
   }
 };
 
-extern const ir::OpDef kMatMul;        // numpy.matmul
-extern const ir::OpDef kGemm;          // alpha * A' * B' + beta * C
-extern const ir::OpDef kFusedMatMul;   // MatMul with transposed operands and a factor
-extern const ir::OpDef kMatMulNBits;   // A * dequantized(B)^T
+extern const ir::OpDef kMatMul;       // numpy.matmul
+extern const ir::OpDef kGemm;         // alpha * A' * B' + beta * C
+extern const ir::OpDef kFusedMatMul;  // MatMul with transposed operands and a factor
+extern const ir::OpDef kMatMulNBits;  // A * dequantized(B)^T
 
 // The result shape of numpy.matmul, for shape rules and kernels.
 Result<ir::Shape> matmul_shape(const ir::Shape& a, const ir::Shape& b);

@@ -16,8 +16,10 @@ struct MatrixLayout {
   int64_t row_stride = 0, column_stride = 0;
 };
 
-inline void multiply(GemmSize size, const float* a, MatrixLayout la, const float* b, MatrixLayout lb, float* c, int64_t c_stride) {
-  reference_gemm(size, {a, la.row_stride, la.column_stride}, {b, lb.row_stride, lb.column_stride}, {c, c_stride, false});
+inline void multiply(GemmSize size, const float* a, MatrixLayout la, const float* b, MatrixLayout lb, float* c,
+                     int64_t c_stride) {
+  reference_gemm(size, {a, la.row_stride, la.column_stride}, {b, lb.row_stride, lb.column_stride},
+                 {c, c_stride, false});
 }
 
 // double and the unsigned integers (signed ones by their bits: sums wrap around either way).

@@ -14,9 +14,11 @@ enum Input { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
 Status check_attributes(const MatMulNBitsAttrs& attrs) {
   if (attrs.K < 1 || attrs.N < 1 || attrs.K > INT32_MAX || attrs.N > INT32_MAX)
     return make_error(Code::kInvalidModel, "attributes K and N are {} and {}, expected 1 or more", attrs.K, attrs.N);
-  if (attrs.bits != 2 && attrs.bits != 4 && attrs.bits != 8) return make_error(Code::kInvalidModel, "attribute bits is {}, expected 2, 4 or 8", attrs.bits);
+  if (attrs.bits != 2 && attrs.bits != 4 && attrs.bits != 8)
+    return make_error(Code::kInvalidModel, "attribute bits is {}, expected 2, 4 or 8", attrs.bits);
   if (attrs.block_size < 16 || attrs.block_size > INT32_MAX || (attrs.block_size & (attrs.block_size - 1)) != 0)
-    return make_error(Code::kInvalidModel, "attribute block_size is {}, expected a power of two of 16 or more", attrs.block_size);
+    return make_error(Code::kInvalidModel, "attribute block_size is {}, expected a power of two of 16 or more",
+                      attrs.block_size);
   return ok_status();
 }
 
@@ -24,7 +26,8 @@ Status infer_matmul_nbits(InferContext& context) {
   const auto& attrs = context.attrs<MatMulNBitsAttrs>();
   TUTTI_TRY(check_attributes(attrs));
   TUTTI_TRY(require_float(context, kA, "A"));
-  if (context.dtype(kB) != DType::kUInt8) return make_error(Code::kInvalidModel, "B has element type {}, expected uint8", dtype_name(context.dtype(kB)));
+  if (context.dtype(kB) != DType::kUInt8)
+    return make_error(Code::kInvalidModel, "B has element type {}, expected uint8", dtype_name(context.dtype(kB)));
   if (context.has_input(kGroupIndex)) return make_error(Code::kUnsupported, "g_idx is given, expected it to be absent");
   if (!context.shape(kA)) {
     context.set_output_unranked(0, context.dtype(kA));
@@ -80,7 +83,8 @@ Status check_inputs(EvalContext& context, const BlockedWeights& weights) {
   if (context.has_input(kBias)) TUTTI_TRY(require_dims(context.input(kBias), {weights.rows}, "bias"));
   if (!context.has_input(kZeroPoints)) return ok_status();
   const bool packed = context.input(kZeroPoints).dtype() == DType::kUInt8;
-  return require_equal(context.input(kZeroPoints).size(), packed ? weights.rows * ((weights.blocks * weights.bits + 7) / 8) : blocks,
+  return require_equal(context.input(kZeroPoints).size(),
+                       packed ? weights.rows * ((weights.blocks * weights.bits + 7) / 8) : blocks,
                        "the number of elements of zero_points");
 }
 
@@ -90,8 +94,12 @@ Status eval_matmul_nbits(EvalContext& context) {
   const Tensor& a = context.input(kA);
   TUTTI_TRY(require_rank_at_least(a, 1, "A"));
   TUTTI_TRY(require_equal(a.dim(a.rank() - 1), attrs.K, "the last extent of A"));
-  const BlockedWeights weights{attrs.N, attrs.K, (attrs.K + attrs.block_size - 1) / attrs.block_size, attrs.block_size * attrs.bits / 8,
-                               attrs.block_size, static_cast<int>(attrs.bits)};
+  const BlockedWeights weights{attrs.N,
+                               attrs.K,
+                               (attrs.K + attrs.block_size - 1) / attrs.block_size,
+                               attrs.block_size * attrs.bits / 8,
+                               attrs.block_size,
+                               static_cast<int>(attrs.bits)};
   TUTTI_TRY(check_inputs(context, weights));
   Dims out_dims = a.dims();
   out_dims.back() = attrs.N;
@@ -100,8 +108,10 @@ Status eval_matmul_nbits(EvalContext& context) {
     const std::vector<C> b = dequantize<C>(context, weights);
     const ComputeView<C> view(a);
     ComputeBuffer<C> buffer(out);
-    multiply({a.size() / attrs.K, attrs.N, attrs.K}, view.data(), {attrs.K, 1}, b.data(), {1, attrs.K}, buffer.data(), attrs.N);
-    for (int64_t i = 0; context.has_input(kBias) && i < buffer.size(); ++i) buffer.data()[i] += static_cast<C>(context.input(kBias).get_double(i % attrs.N));
+    multiply({a.size() / attrs.K, attrs.N, attrs.K}, view.data(), {attrs.K, 1}, b.data(), {1, attrs.K}, buffer.data(),
+             attrs.N);
+    for (int64_t i = 0; context.has_input(kBias) && i < buffer.size(); ++i)
+      buffer.data()[i] += static_cast<C>(context.input(kBias).get_double(i % attrs.N));
     buffer.store();
   });
   return ok_status();
@@ -109,7 +119,11 @@ Status eval_matmul_nbits(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kMatMulNBits{.name = "MatMulNBits", .min_inputs = 3, .max_inputs = 6, .make_attrs = make_attrs<MatMulNBitsAttrs>,
-                         .infer = infer_matmul_nbits, .eval = eval_matmul_nbits};
+const OpDef kMatMulNBits{.name = "MatMulNBits",
+                         .min_inputs = 3,
+                         .max_inputs = 6,
+                         .make_attrs = make_attrs<MatMulNBitsAttrs>,
+                         .infer = infer_matmul_nbits,
+                         .eval = eval_matmul_nbits};
 
 }  // namespace tutti::ops

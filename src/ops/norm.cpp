@@ -32,7 +32,8 @@ namespace {
 Status check_channel_vectors(const InferContext& context, InputNames names, int64_t channel_axis) {
   const auto& x = context.shape(0);
   if (!x) return ok_status();
-  const Dim channels = static_cast<int64_t>(x->size()) > channel_axis ? (*x)[static_cast<size_t>(channel_axis)] : Dim(1);
+  const Dim channels =
+      static_cast<int64_t>(x->size()) > channel_axis ? (*x)[static_cast<size_t>(channel_axis)] : Dim(1);
   int i = 0;
   for (const std::string_view name : names) {
     if (i > 0) TUTTI_TRY(require_vector(context, i, channels, name));
@@ -44,10 +45,12 @@ Status check_channel_vectors(const InferContext& context, InputNames names, int6
 Status require_rank_of_image(const InferContext& context, size_t least) {
   const auto& x = context.shape(0);
   if (!x || x->size() >= least) return ok_status();
-  return make_error(Code::kInvalidModel, "X has shape {}, expected rank {} or more: [batch, channels, ...]", shape_text(*x), least);
+  return make_error(Code::kInvalidModel, "X has shape {}, expected rank {} or more: [batch, channels, ...]",
+                    shape_text(*x), least);
 }
 
-// --- BatchNormalization ------------------------------------------------------------------------------------------------------
+// --- BatchNormalization
+// ------------------------------------------------------------------------------------------------------
 
 Status infer_batch_norm(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "X"));
@@ -56,7 +59,8 @@ Status infer_batch_norm(InferContext& context) {
   TUTTI_TRY(require_rank_of_image(context, 1));
   TUTTI_TRY(check_channel_vectors(context, {"X", "scale", "B", "input_mean", "input_var"}, 1));
   if (!context.attrs<BatchNormalizationAttrs>().training_mode && (context.wants_output(1) || context.wants_output(2)))
-    return make_error(Code::kInvalidModel, "running_mean and running_var are wanted, expected only Y without training_mode");
+    return make_error(Code::kInvalidModel,
+                      "running_mean and running_var are wanted, expected only Y without training_mode");
   set_like_input(context);
   for (const int i : {1, 2}) context.set_output(i, ValueType::tensor(context.dtype(i + 2), context.shape(i + 2)));
   return ok_status();
@@ -116,7 +120,8 @@ Status eval_batch_norm(EvalContext& context) {
     ComputeBuffer<C> buffer(y);
     for (int64_t i = 0; i < image.batch * image.channels; ++i) {
       const auto c = static_cast<size_t>(i % image.channels);
-      const double factor = context.input(1).get_double(static_cast<int64_t>(c)) / std::sqrt(variance[c] + static_cast<double>(attrs.epsilon));
+      const double factor = context.input(1).get_double(static_cast<int64_t>(c)) /
+                            std::sqrt(variance[c] + static_cast<double>(attrs.epsilon));
       const double shift = context.input(2).get_double(static_cast<int64_t>(c));
       for (int64_t p = i * image.size; p < (i + 1) * image.size; ++p)
         buffer.data()[p] = static_cast<C>((static_cast<double>(view[p]) - mean[c]) * factor + shift);
@@ -127,7 +132,8 @@ Status eval_batch_norm(EvalContext& context) {
   return write_running(context, 2, variance);
 }
 
-// --- groups: InstanceNormalization, GroupNormalization, GroupNorm ---------------------------------------------------------------
+// --- groups: InstanceNormalization, GroupNormalization, GroupNorm
+// ---------------------------------------------------------------
 
 struct GroupPlan {
   int64_t batch, channels, size, groups;
@@ -139,8 +145,8 @@ struct GroupPlan {
 };
 
 template <class C>
-void normalize_group(const GroupPlan& plan, int64_t n, int64_t first, const ComputeView<C>& x, const ComputeView<C>& scale,
-                     const ComputeView<C>& bias, C* y) {
+void normalize_group(const GroupPlan& plan, int64_t n, int64_t first, const ComputeView<C>& x,
+                     const ComputeView<C>& scale, const ComputeView<C>& bias, C* y) {
   const int64_t width = plan.channels / plan.groups;
   std::vector<C> members;
   members.reserve(static_cast<size_t>(width * plan.size));
@@ -160,7 +166,8 @@ Status eval_groups(EvalContext& context, const GroupPlan& plan) {
   TUTTI_TRY(require_dims(context.input(1), {plan.channels}, "scale"));
   TUTTI_TRY(require_dims(context.input(2), {plan.channels}, "bias"));
   if (plan.groups < 1 || plan.channels % plan.groups != 0)
-    return make_error(Code::kInvalidInput, "X has {} channels, expected a multiple of {} groups", plan.channels, plan.groups);
+    return make_error(Code::kInvalidInput, "X has {} channels, expected a multiple of {} groups", plan.channels,
+                      plan.groups);
   Tensor* y = TUTTI_TRY(context.output(0, x.dtype(), x.dims()));
   with_compute_type(x.dtype(), [&]<class C>() {
     const ComputeView<C> view(x), scale(context.input(1)), bias(context.input(2));
@@ -209,7 +216,8 @@ Status eval_group_normalization(EvalContext& context) {
   const auto& attrs = context.attrs<GroupNormalizationAttrs>();
   TUTTI_TRY(require_rank_at_least(context.input(0), 2, "X"));
   const ChannelImage image = channel_image(context.input(0));
-  return eval_groups(context, {image.batch, image.channels, image.size, attrs.num_groups, static_cast<double>(attrs.epsilon)});
+  return eval_groups(context,
+                     {image.batch, image.channels, image.size, attrs.num_groups, static_cast<double>(attrs.epsilon)});
 }
 
 Status infer_group_norm(InferContext& context) {
@@ -223,21 +231,37 @@ Status eval_group_norm(EvalContext& context) {
   TUTTI_TRY(require_rank_at_least(x, 2, "X"));
   const AxisSplit split = split_at(x.dims(), attrs.channels_last ? x.rank() - 1 : 1);
   const int64_t batch = x.dim(0), size = x.size() == 0 ? 0 : x.size() / (batch * split.extent);
-  return eval_groups(context, {batch, split.extent, size, attrs.groups, static_cast<double>(attrs.epsilon), attrs.channels_last,
-                               attrs.activation == 1});
+  return eval_groups(context, {batch, split.extent, size, attrs.groups, static_cast<double>(attrs.epsilon),
+                               attrs.channels_last, attrs.activation == 1});
 }
 
 }  // namespace
 
-const OpDef kBatchNormalization{.name = "BatchNormalization", .min_inputs = 5, .max_inputs = 5, .max_outputs = 3,
-                                .make_attrs = make_attrs<BatchNormalizationAttrs>, .infer = infer_batch_norm, .eval = eval_batch_norm};
-const OpDef kInstanceNormalization{.name = "InstanceNormalization", .min_inputs = 3, .max_inputs = 3,
-                                   .make_attrs = make_attrs<InstanceNormalizationAttrs>, .infer = infer_instance_norm,
+const OpDef kBatchNormalization{.name = "BatchNormalization",
+                                .min_inputs = 5,
+                                .max_inputs = 5,
+                                .max_outputs = 3,
+                                .make_attrs = make_attrs<BatchNormalizationAttrs>,
+                                .infer = infer_batch_norm,
+                                .eval = eval_batch_norm};
+const OpDef kInstanceNormalization{.name = "InstanceNormalization",
+                                   .min_inputs = 3,
+                                   .max_inputs = 3,
+                                   .make_attrs = make_attrs<InstanceNormalizationAttrs>,
+                                   .infer = infer_instance_norm,
                                    .eval = eval_instance_norm};
-const OpDef kGroupNormalization{.name = "GroupNormalization", .min_inputs = 3, .max_inputs = 3,
-                                .make_attrs = make_attrs<GroupNormalizationAttrs>, .infer = infer_group_normalization,
+const OpDef kGroupNormalization{.name = "GroupNormalization",
+                                .min_inputs = 3,
+                                .max_inputs = 3,
+                                .make_attrs = make_attrs<GroupNormalizationAttrs>,
+                                .infer = infer_group_normalization,
                                 .eval = eval_group_normalization};
-const OpDef kGroupNorm{.name = "GroupNorm", .min_inputs = 3, .max_inputs = 3, .make_attrs = make_attrs<GroupNormAttrs>,
-                       .infer = infer_group_norm, .eval = eval_group_norm, .tolerance = Tolerance::kApproximate};
+const OpDef kGroupNorm{.name = "GroupNorm",
+                       .min_inputs = 3,
+                       .max_inputs = 3,
+                       .make_attrs = make_attrs<GroupNormAttrs>,
+                       .infer = infer_group_norm,
+                       .eval = eval_group_norm,
+                       .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

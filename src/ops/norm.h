@@ -30,7 +30,8 @@ struct GroupNormalizationAttrs : ir::AttrsOf<GroupNormalizationAttrs> {
   }
 };
 
-// com.microsoft GroupNorm: group normalisation of [N, spatial..., C] (channels_last) or [N, C, spatial...], then SiLU when activation is 1.
+// com.microsoft GroupNorm: group normalisation of [N, spatial..., C] (channels_last) or [N, C, spatial...], then SiLU
+// when activation is 1.
 struct GroupNormAttrs : ir::AttrsOf<GroupNormAttrs> {
   int64_t activation = 0, groups = 1;
   bool channels_last = true;

@@ -18,11 +18,15 @@ class BroadcastReader {
   BroadcastReader() = default;
   BroadcastReader(const Tensor& operand, const Dims& target) : view_(operand) {
     const auto lead = target.end() - std::min<ptrdiff_t>(operand.rank(), static_cast<ptrdiff_t>(target.size()));
-    if (std::equal(lead, target.end(), operand.dims().begin(), operand.dims().end())) period_ = operand.size();
-    else offsets_ = batch_offsets(operand.dims(), target, 1);
+    if (std::equal(lead, target.end(), operand.dims().begin(), operand.dims().end()))
+      period_ = operand.size();
+    else
+      offsets_ = batch_offsets(operand.dims(), target, 1);
   }
   bool present() const { return view_.present(); }
-  double operator()(int64_t i) const { return static_cast<double>(view_[period_ > 0 ? i % period_ : offsets_[static_cast<size_t>(i)]]); }
+  double operator()(int64_t i) const {
+    return static_cast<double>(view_[period_ > 0 ? i % period_ : offsets_[static_cast<size_t>(i)]]);
+  }
 
  private:
   ComputeView<C> view_;
@@ -37,13 +41,15 @@ Status check_fits(const Shape& operand, const Shape& x, std::string_view name) {
     fits = dim.is(1) || !Dim::never_equal(dim, x[x.size() - 1 - i]);
   }
   if (fits) return ok_status();
-  return make_error(Code::kInvalidModel, "{} has shape {}, expected one that broadcasts to X {}", name, shape_text(operand), shape_text(x));
+  return make_error(Code::kInvalidModel, "{} has shape {}, expected one that broadcasts to X {}", name,
+                    shape_text(operand), shape_text(x));
 }
 
 Result<DType> stash_dtype(int64_t stash_type) {
   const auto dtype = static_cast<DType>(stash_type);
   if (stash_type > 0 && stash_type < kDTypeCount && is_compute_float(dtype)) return dtype;
-  return make_error(Code::kInvalidModel, "attribute stash_type is {}, expected 1 (float32) or another float type's number", stash_type);
+  return make_error(Code::kInvalidModel,
+                    "attribute stash_type is {}, expected 1 (float32) or another float type's number", stash_type);
 }
 
 Shape statistics_shape(const Shape& x, int64_t axis) {
@@ -62,7 +68,8 @@ Status infer_layer(InferContext& context, int first_statistic, int last_statisti
     const int64_t axis = TUTTI_TRY(normalize_axis(attrs.axis, context.input(0).rank()).with_context("attribute axis"));
     statistics = statistics_shape(*context.shape(0), axis);
     for (const int i : {1, 2})
-      if (context.has_input(i) && context.shape(i)) TUTTI_TRY(check_fits(*context.shape(i), *context.shape(0), i == 1 ? "scale" : "B"));
+      if (context.has_input(i) && context.shape(i))
+        TUTTI_TRY(check_fits(*context.shape(i), *context.shape(0), i == 1 ? "scale" : "B"));
   }
   set_like_input(context);
   for (int i = first_statistic; i <= last_statistic; ++i) context.set_output(i, ValueType::tensor(stash, statistics));
@@ -82,13 +89,14 @@ struct LayerOptions {
   int64_t axis = 0;
   double epsilon = 0;
   bool center = true;
-  Tensor* mean = nullptr;               // null when not wanted
+  Tensor* mean = nullptr;  // null when not wanted
   Tensor* inverse_deviation = nullptr;
 };
 
 // y = normalized(x) * scale + bias, row by row.
 template <class C>
-void normalize_rows(const ComputeView<C>& x, const Dims& dims, const LayerOptions& options, const Tensor& scale, const Tensor* bias, C* y) {
+void normalize_rows(const ComputeView<C>& x, const Dims& dims, const LayerOptions& options, const Tensor& scale,
+                    const Tensor* bias, C* y) {
   const BroadcastReader<C> factor(scale, dims), shift = bias ? BroadcastReader<C>(*bias, dims) : BroadcastReader<C>();
   int64_t inner = 1;
   for (size_t i = static_cast<size_t>(options.axis); i < dims.size(); ++i) inner *= dims[i];
@@ -107,12 +115,15 @@ void normalize_rows(const ComputeView<C>& x, const Dims& dims, const LayerOption
 Result<LayerOptions> layer_options(EvalContext& context, bool center) {
   const auto& attrs = context.attrs<LayerNormalizationAttrs>();
   const Tensor& x = context.input(0);
-  LayerOptions options{.axis = TUTTI_TRY(normalize_axis(attrs.axis, x.rank())), .epsilon = static_cast<double>(attrs.epsilon), .center = center};
+  LayerOptions options{.axis = TUTTI_TRY(normalize_axis(attrs.axis, x.rank())),
+                       .epsilon = static_cast<double>(attrs.epsilon),
+                       .center = center};
   const DType stash = TUTTI_TRY(stash_dtype(attrs.stash_type));
   const Dims statistics = TUTTI_TRY(concrete(statistics_shape(to_shape(x.dims()), options.axis)));
   if (center && context.wants_output(1)) options.mean = TUTTI_TRY(context.output(1, stash, statistics));
   const int deviation = center ? 2 : 1;
-  if (context.wants_output(deviation)) options.inverse_deviation = TUTTI_TRY(context.output(deviation, stash, statistics));
+  if (context.wants_output(deviation))
+    options.inverse_deviation = TUTTI_TRY(context.output(deviation, stash, statistics));
   return options;
 }
 
@@ -136,7 +147,8 @@ Status eval_layer_norm(EvalContext& context) { return eval_layer(context, contex
 Status eval_rms_norm(EvalContext& context) { return eval_layer(context, context.input(1).dtype(), false); }
 Status eval_simplified_layer_norm(EvalContext& context) { return eval_layer(context, context.input(0).dtype(), false); }
 
-// --- skip forms ---------------------------------------------------------------------------------------------------------------
+// --- skip forms
+// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_skip(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));
@@ -171,7 +183,8 @@ Status eval_skip(EvalContext& context, SkipInputs inputs) {
   TUTTI_TRY(require_dims(context.input(2), channels, "gamma"));
   if (beta) TUTTI_TRY(require_dims(*beta, channels, "beta"));
   if (bias) TUTTI_TRY(require_dims(*bias, channels, "bias"));
-  LayerOptions options{.axis = x.rank() - 1, .epsilon = static_cast<double>(context.attrs<SkipLayerNormalizationAttrs>().epsilon),
+  LayerOptions options{.axis = x.rank() - 1,
+                       .epsilon = static_cast<double>(context.attrs<SkipLayerNormalizationAttrs>().epsilon),
                        .center = inputs.beta >= 0};
   const Dims statistics = TUTTI_TRY(concrete(statistics_shape(to_shape(x.dims()), options.axis)));
   if (context.wants_output(1)) options.mean = TUTTI_TRY(context.output(1, DType::kFloat32, statistics));
@@ -181,7 +194,8 @@ Status eval_skip(EvalContext& context, SkipInputs inputs) {
   with_compute_type(x.dtype(), [&]<class C>() {
     {
       const ComputeView<C> view(x);
-      const BroadcastReader<C> skip(context.input(1), x.dims()), extra = bias ? BroadcastReader<C>(*bias, x.dims()) : BroadcastReader<C>();
+      const BroadcastReader<C> skip(context.input(1), x.dims()),
+          extra = bias ? BroadcastReader<C>(*bias, x.dims()) : BroadcastReader<C>();
       ComputeBuffer<C> sum(&sums);
       for (int64_t i = 0; i < x.size(); ++i)
         sum.data()[i] = static_cast<C>(static_cast<double>(view[i]) + skip(i) + (bias ? extra(i) : 0.0));
@@ -201,18 +215,39 @@ Status eval_skip_simplified_layer_norm(EvalContext& context) { return eval_skip(
 
 }  // namespace
 
-const OpDef kLayerNormalization{.name = "LayerNormalization", .min_inputs = 2, .max_inputs = 3, .max_outputs = 3,
-                                .make_attrs = make_attrs<LayerNormalizationAttrs>, .infer = infer_layer_norm, .eval = eval_layer_norm};
-const OpDef kRMSNormalization{.name = "RMSNormalization", .min_inputs = 2, .max_inputs = 2,
-                              .make_attrs = make_attrs<LayerNormalizationAttrs>, .infer = infer_rms_norm, .eval = eval_rms_norm};
-const OpDef kSimplifiedLayerNormalization{.name = "SimplifiedLayerNormalization", .min_inputs = 2, .max_inputs = 2, .max_outputs = 2,
-                                          .make_attrs = make_attrs<LayerNormalizationAttrs>, .infer = infer_simplified_layer_norm,
+const OpDef kLayerNormalization{.name = "LayerNormalization",
+                                .min_inputs = 2,
+                                .max_inputs = 3,
+                                .max_outputs = 3,
+                                .make_attrs = make_attrs<LayerNormalizationAttrs>,
+                                .infer = infer_layer_norm,
+                                .eval = eval_layer_norm};
+const OpDef kRMSNormalization{.name = "RMSNormalization",
+                              .min_inputs = 2,
+                              .max_inputs = 2,
+                              .make_attrs = make_attrs<LayerNormalizationAttrs>,
+                              .infer = infer_rms_norm,
+                              .eval = eval_rms_norm};
+const OpDef kSimplifiedLayerNormalization{.name = "SimplifiedLayerNormalization",
+                                          .min_inputs = 2,
+                                          .max_inputs = 2,
+                                          .max_outputs = 2,
+                                          .make_attrs = make_attrs<LayerNormalizationAttrs>,
+                                          .infer = infer_simplified_layer_norm,
                                           .eval = eval_simplified_layer_norm};
-const OpDef kSkipLayerNormalization{.name = "SkipLayerNormalization", .min_inputs = 3, .max_inputs = 5, .max_outputs = 4,
-                                    .make_attrs = make_attrs<SkipLayerNormalizationAttrs>, .infer = infer_skip,
+const OpDef kSkipLayerNormalization{.name = "SkipLayerNormalization",
+                                    .min_inputs = 3,
+                                    .max_inputs = 5,
+                                    .max_outputs = 4,
+                                    .make_attrs = make_attrs<SkipLayerNormalizationAttrs>,
+                                    .infer = infer_skip,
                                     .eval = eval_skip_layer_norm};
-const OpDef kSkipSimplifiedLayerNormalization{.name = "SkipSimplifiedLayerNormalization", .min_inputs = 3, .max_inputs = 4,
-                                              .max_outputs = 4, .make_attrs = make_attrs<SkipLayerNormalizationAttrs>,
-                                              .infer = infer_skip, .eval = eval_skip_simplified_layer_norm};
+const OpDef kSkipSimplifiedLayerNormalization{.name = "SkipSimplifiedLayerNormalization",
+                                              .min_inputs = 3,
+                                              .max_inputs = 4,
+                                              .max_outputs = 4,
+                                              .make_attrs = make_attrs<SkipLayerNormalizationAttrs>,
+                                              .infer = infer_skip,
+                                              .eval = eval_skip_simplified_layer_norm};
 
 }  // namespace tutti::ops

@@ -29,11 +29,13 @@ struct EmbedLayerNormalizationAttrs : ir::AttrsOf<EmbedLayerNormalizationAttrs> 
   }
 };
 
-extern const ir::OpDef kLayerNormalization;               // X, scale, B? -> Y, Mean?, InvStdDev?
-extern const ir::OpDef kRMSNormalization;                 // X, scale -> Y
-extern const ir::OpDef kSimplifiedLayerNormalization;     // X, scale -> Y, InvStdDev?
-extern const ir::OpDef kSkipLayerNormalization;           // input, skip, gamma, beta?, bias? -> Y, mean?, inverse deviation?, sum?
-extern const ir::OpDef kSkipSimplifiedLayerNormalization; // input, skip, gamma, bias? -> the same
-extern const ir::OpDef kEmbedLayerNormalization;  // input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
+extern const ir::OpDef kLayerNormalization;            // X, scale, B? -> Y, Mean?, InvStdDev?
+extern const ir::OpDef kRMSNormalization;              // X, scale -> Y
+extern const ir::OpDef kSimplifiedLayerNormalization;  // X, scale -> Y, InvStdDev?
+extern const ir::OpDef
+    kSkipLayerNormalization;  // input, skip, gamma, beta?, bias? -> Y, mean?, inverse deviation?, sum?
+extern const ir::OpDef kSkipSimplifiedLayerNormalization;  // input, skip, gamma, bias? -> the same
+extern const ir::OpDef
+    kEmbedLayerNormalization;  // input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
 
 }  // namespace tutti::ops

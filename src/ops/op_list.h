@@ -10,8 +10,8 @@ namespace tutti::ops {
 
 // Every operator, ordered by name.
 std::span<const ir::OpDef* const> all_ops();
-// Null when there is no such operator. Names are unique: com.microsoft operators that share a name with an ONNX operator but differ
-// are listed as "com.microsoft.NAME".
+// Null when there is no such operator. Names are unique: com.microsoft operators that share a name with an ONNX
+// operator but differ are listed as "com.microsoft.NAME".
 const ir::OpDef* find_op(std::string_view name);
 
 }  // namespace tutti::ops

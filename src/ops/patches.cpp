@@ -5,7 +5,8 @@
 namespace tutti::ops {
 namespace {
 
-// Walks (channel, kernel element, output row) and calls body(image offset of the row or -1, kernel position on the last axis, column offset).
+// Walks (channel, kernel element, output row) and calls body(image offset of the row or -1, kernel position on the last
+// axis, column offset).
 template <class Body>
 void for_each_patch_row(int64_t channels, std::span<const WindowPlan> axes, PatchRows rows, Body&& body) {
   const size_t outer = axes.size() - 1;

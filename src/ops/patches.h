@@ -14,7 +14,8 @@ struct PatchRows {
 int64_t patch_row_count(std::span<const WindowPlan> axes);
 int64_t kernel_size(std::span<const WindowPlan> axes);
 
-// columns[channels * kernel][rows.count * last extent] = what each window reads of image[channels][in...]; zero in the padding.
+// columns[channels * kernel][rows.count * last extent] = what each window reads of image[channels][in...]; zero in the
+// padding.
 template <class C>
 void gather_patches(const C* image, int64_t channels, std::span<const WindowPlan> axes, PatchRows rows, C* columns);
 

@@ -51,7 +51,9 @@ struct GeluAttrs : ir::AttrsOf<GeluAttrs> {
 };
 struct IsInfAttrs : ir::AttrsOf<IsInfAttrs> {
   bool detect_negative = true, detect_positive = true;
-  void fields(ir::FieldVisitor& v) { v.field("detect_negative", detect_negative), v.field("detect_positive", detect_positive); }
+  void fields(ir::FieldVisitor& v) {
+    v.field("detect_negative", detect_negative), v.field("detect_positive", detect_positive);
+  }
 };
 enum class ShiftDirection { kLeft, kRight };
 struct BitShiftAttrs : ir::AttrsOf<BitShiftAttrs> {
@@ -69,12 +71,13 @@ struct DropoutAttrs : ir::AttrsOf<DropoutAttrs> {
 };
 
 // One input.
-extern const ir::OpDef kAbs, kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kBitwiseNot, kCeil, kCelu, kCos, kCosh, kElu, kErf, kExp,
-    kFloor, kGelu, kHardSigmoid, kHardSwish, kIsInf, kIsNaN, kLeakyRelu, kLog, kMish, kNeg, kNot, kReciprocal, kRelu, kRound, kSelu,
-    kShrink, kSigmoid, kSign, kSin, kSinh, kSoftplus, kSoftsign, kSqrt, kSwish, kTan, kTanh, kThresholdedRelu;
+extern const ir::OpDef kAbs, kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kBitwiseNot, kCeil, kCelu, kCos, kCosh, kElu,
+    kErf, kExp, kFloor, kGelu, kHardSigmoid, kHardSwish, kIsInf, kIsNaN, kLeakyRelu, kLog, kMish, kNeg, kNot,
+    kReciprocal, kRelu, kRound, kSelu, kShrink, kSigmoid, kSign, kSin, kSinh, kSoftplus, kSoftsign, kSqrt, kSwish, kTan,
+    kTanh, kThresholdedRelu;
 // Two inputs.
-extern const ir::OpDef kAdd, kAnd, kBitShift, kBitwiseAnd, kBitwiseOr, kBitwiseXor, kDiv, kEqual, kGreater, kGreaterOrEqual, kLess,
-    kLessOrEqual, kMod, kMul, kOr, kPow, kPRelu, kSub, kXor;
+extern const ir::OpDef kAdd, kAnd, kBitShift, kBitwiseAnd, kBitwiseOr, kBitwiseXor, kDiv, kEqual, kGreater,
+    kGreaterOrEqual, kLess, kLessOrEqual, kMod, kMul, kOr, kPow, kPRelu, kSub, kXor;
 // Several inputs.
 extern const ir::OpDef kClip, kMax, kMean, kMin, kSum, kWhere;
 // Pass the value on. Dropout is that of inference.

@@ -98,7 +98,8 @@ Status eval_string_equal(EvalContext& ctx, ir::Tensor& out) {
   StridedWalk::broadcast(out.dims(), {&ctx.input(0).dims(), &ctx.input(1).dims()})
       .for_each_run([&](int64_t begin, int64_t count, const int64_t* offsets, const int64_t* strides) {
         for (int64_t k = 0; k < count; ++k)
-          out.set_int(begin + k, a[static_cast<size_t>(offsets[0] + k * strides[0])] == b[static_cast<size_t>(offsets[1] + k * strides[1])]);
+          out.set_int(begin + k, a[static_cast<size_t>(offsets[0] + k * strides[0])] ==
+                                     b[static_cast<size_t>(offsets[1] + k * strides[1])]);
       });
   return ok_status();
 }
@@ -113,10 +114,11 @@ Status eval_bit_shift(EvalContext& ctx) {
   const bool left = ctx.attrs<BitShiftAttrs>().direction == ShiftDirection::kLeft;
   const ir::Dims dims = TUTTI_TRY(ir::broadcast(ctx.input(0).dims(), ctx.input(1).dims()));
   ir::Tensor* out = TUTTI_TRY(ctx.output(0, ctx.input(0).dtype(), dims));
-  zip_blocks<uint64_t, uint64_t, uint64_t>(ctx.input(0), ctx.input(1), *out, [left](uint64_t x, uint64_t by) -> uint64_t {
-    if (by >= 64) return 0;  // narrower types lose their bits in the store
-    return left ? x << by : x >> by;
-  });
+  zip_blocks<uint64_t, uint64_t, uint64_t>(ctx.input(0), ctx.input(1), *out,
+                                           [left](uint64_t x, uint64_t by) -> uint64_t {
+                                             if (by >= 64) return 0;  // narrower types lose their bits in the store
+                                             return left ? x << by : x >> by;
+                                           });
   return ok_status();
 }
 
@@ -163,23 +165,35 @@ Status eval_pow(EvalContext& ctx) {
 
 template <class C>
 C divide(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return a / b;
-  else if (b == 0) return 0;
-  else if (std::is_signed_v<C> && b == static_cast<C>(-1)) return static_cast<C>(-static_cast<uint64_t>(a));  // INT64_MIN / -1 traps
-  else return a / b;
+  if constexpr (std::is_same_v<C, double>)
+    return a / b;
+  else if (b == 0)
+    return 0;
+  else if (std::is_signed_v<C> && b == static_cast<C>(-1))
+    return static_cast<C>(-static_cast<uint64_t>(a));  // INT64_MIN / -1 traps
+  else
+    return a / b;
 }
 
-constexpr OpDef binary(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&), uint32_t traits = 0,
-                       Tolerance tolerance = Tolerance::kExact) {
-  return {.name = name, .min_inputs = 2, .max_inputs = 2, .infer = infer, .eval = eval, .tolerance = tolerance,
+constexpr OpDef binary(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&),
+                       uint32_t traits = 0, Tolerance tolerance = Tolerance::kExact) {
+  return {.name = name,
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .infer = infer,
+          .eval = eval,
+          .tolerance = tolerance,
           .traits = ir::kPointwise | traits};
 }
 
 // int64 sums and products wrap: they are taken in unsigned arithmetic.
 struct Wrap {
-  template <class C, class F> static C run(C a, C b, F f) {
-    if constexpr (std::is_same_v<C, double>) return f(a, b);
-    else return static_cast<C>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  template <class C, class F>
+  static C run(C a, C b, F f) {
+    if constexpr (std::is_same_v<C, double>)
+      return f(a, b);
+    else
+      return static_cast<C>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
   }
 };
 template <auto F>
@@ -190,8 +204,10 @@ Status eval_wrapping(EvalContext& ctx) {
 template <auto F>
 Status eval_bits(EvalContext& ctx) {
   return eval_number_binary<[]<class C>(C a, C b) -> C {
-    if constexpr (std::is_same_v<C, double>) return a;
-    else return static_cast<C>(F(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+    if constexpr (std::is_same_v<C, double>)
+      return a;
+    else
+      return static_cast<C>(F(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
   }>(ctx);
 }
 
@@ -224,9 +240,21 @@ const OpDef kBitwiseOr = binary("BitwiseOr", infer_bitwise, eval_bits<[](uint64_
 const OpDef kBitwiseXor = binary("BitwiseXor", infer_bitwise, eval_bits<[](uint64_t a, uint64_t b) { return a ^ b; }>, ir::kCommutative);
 // clang-format on
 
-const OpDef kBitShift{.name = "BitShift", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<BitShiftAttrs>,
-                      .infer = infer_bitwise, .eval = eval_bit_shift, .tolerance = Tolerance::kExact, .traits = ir::kPointwise};
-const OpDef kMod{.name = "Mod", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<ModAttrs>, .infer = infer_arithmetic,
-                 .eval = eval_mod, .tolerance = Tolerance::kExact, .traits = ir::kPointwise};
+const OpDef kBitShift{.name = "BitShift",
+                      .min_inputs = 2,
+                      .max_inputs = 2,
+                      .make_attrs = ir::make_attrs<BitShiftAttrs>,
+                      .infer = infer_bitwise,
+                      .eval = eval_bit_shift,
+                      .tolerance = Tolerance::kExact,
+                      .traits = ir::kPointwise};
+const OpDef kMod{.name = "Mod",
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .make_attrs = ir::make_attrs<ModAttrs>,
+                 .infer = infer_arithmetic,
+                 .eval = eval_mod,
+                 .tolerance = Tolerance::kExact,
+                 .traits = ir::kPointwise};
 
 }  // namespace tutti::ops

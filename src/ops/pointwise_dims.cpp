@@ -7,7 +7,8 @@ namespace tutti::ops {
 using ir::Dim;
 
 void propagate_dims(ir::InferContext& ctx, const std::function<std::optional<Dim>(const Dim& a, const Dim& b)>& f) {
-  if (ctx.dtype(0) != ir::DType::kInt64 && ctx.dtype(0) != ir::DType::kInt32 && ctx.dtype(0) != ir::DType::kBool) return;
+  if (ctx.dtype(0) != ir::DType::kInt64 && ctx.dtype(0) != ir::DType::kInt32 && ctx.dtype(0) != ir::DType::kBool)
+    return;
   const auto a = ctx.dims_value(0), b = ctx.dims_value(1);
   if (!a || !b || (a->size() != b->size() && a->size() != 1 && b->size() != 1)) return;
   const size_t count = a->size() == 1 ? b->size() : a->size();

@@ -8,7 +8,8 @@
 namespace tutti::ops {
 
 // Sets output 0's dims_value to f(a, b) element by element where both inputs are known and f answers for every element.
-void propagate_dims(ir::InferContext& ctx, const std::function<std::optional<ir::Dim>(const ir::Dim& a, const ir::Dim& b)>& f);
+void propagate_dims(ir::InferContext& ctx,
+                    const std::function<std::optional<ir::Dim>(const ir::Dim& a, const ir::Dim& b)>& f);
 
 // a / b rounded toward zero, where the signs are known to make that the floor.
 std::optional<ir::Dim> divide_dims(const ir::Dim& a, const ir::Dim& b, const ir::SymbolRanges& ranges);

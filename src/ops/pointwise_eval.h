@@ -1,4 +1,5 @@
-// Loops of the pointwise reference kernels: elements are loaded in blocks as double, int64_t or uint64_t, mapped, and rounded back.
+// Loops of the pointwise reference kernels: elements are loaded in blocks as double, int64_t or uint64_t, mapped, and
+// rounded back.
 #pragma once
 
 #include <array>
@@ -66,7 +67,8 @@ template <auto F>
 Status eval_number_binary(ir::EvalContext& ctx) {
   const ir::Dims dims = TUTTI_TRY(ir::broadcast(ctx.input(0).dims(), ctx.input(1).dims()));
   ir::Tensor* out = TUTTI_TRY(ctx.output(0, ctx.input(0).dtype(), dims));
-  return dispatch_wide(ctx.input(0).dtype(), [&]<class C>() { zip_blocks<C, C, C>(ctx.input(0), ctx.input(1), *out, F); });
+  return dispatch_wide(ctx.input(0).dtype(),
+                       [&]<class C>() { zip_blocks<C, C, C>(ctx.input(0), ctx.input(1), *out, F); });
 }
 
 // f: two elements of a wide type -> bool.
@@ -74,7 +76,8 @@ template <auto F>
 Status eval_comparison(ir::EvalContext& ctx) {
   const ir::Dims dims = TUTTI_TRY(ir::broadcast(ctx.input(0).dims(), ctx.input(1).dims()));
   ir::Tensor* out = TUTTI_TRY(ctx.output(0, ir::DType::kBool, dims));
-  return dispatch_wide(ctx.input(0).dtype(), [&]<class C>() { zip_blocks<C, C, uint64_t>(ctx.input(0), ctx.input(1), *out, F); });
+  return dispatch_wide(ctx.input(0).dtype(),
+                       [&]<class C>() { zip_blocks<C, C, uint64_t>(ctx.input(0), ctx.input(1), *out, F); });
 }
 
 }  // namespace tutti::ops

@@ -22,20 +22,33 @@ double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x * kSqrtHalf)); }
 double gelu_tanh(double x) { return 0.5 * x * (1 + std::tanh(kSqrtTwoOverPi * (x + 0.044715 * x * x * x))); }
 double clamp_unit(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
-constexpr OpDef float_op(std::string_view name, Status (*eval)(EvalContext&), Tolerance tolerance = Tolerance::kApproximate) {
-  return {.name = name, .min_inputs = 1, .max_inputs = 1, .infer = infer_float_like_first, .eval = eval, .tolerance = tolerance,
+constexpr OpDef float_op(std::string_view name, Status (*eval)(EvalContext&),
+                         Tolerance tolerance = Tolerance::kApproximate) {
+  return {.name = name,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .infer = infer_float_like_first,
+          .eval = eval,
+          .tolerance = tolerance,
           .traits = ir::kPointwise};
 }
 
 template <class A>
-constexpr OpDef float_op_with(std::string_view name, Status (*eval)(EvalContext&), Tolerance tolerance = Tolerance::kApproximate) {
+constexpr OpDef float_op_with(std::string_view name, Status (*eval)(EvalContext&),
+                              Tolerance tolerance = Tolerance::kApproximate) {
   OpDef op = float_op(name, eval, tolerance);
   op.make_attrs = ir::make_attrs<A>;
   return op;
 }
 
-constexpr OpDef number_op(std::string_view name, Status (*eval)(EvalContext&), Status (*infer)(InferContext&) = infer_number_like_first) {
-  return {.name = name, .min_inputs = 1, .max_inputs = 1, .infer = infer, .eval = eval, .tolerance = Tolerance::kExact,
+constexpr OpDef number_op(std::string_view name, Status (*eval)(EvalContext&),
+                          Status (*infer)(InferContext&) = infer_number_like_first) {
+  return {.name = name,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .infer = infer,
+          .eval = eval,
+          .tolerance = Tolerance::kExact,
           .traits = ir::kPointwise};
 }
 
@@ -59,11 +72,12 @@ Status infer_predicate(InferContext& ctx) {
 Status infer_not(InferContext& ctx) {
   TUTTI_TRY(expect_dtype(ctx, 0, {DType::kBool}));
   TUTTI_TRY(infer_like_first(ctx));
-  if (auto value = ctx.ints_value(0)) ctx.set_dims_value(0, [&] {
-    std::vector<ir::Dim> out;
-    for (int64_t x : *value) out.emplace_back(x == 0 ? 1 : 0);
-    return out;
-  }());
+  if (auto value = ctx.ints_value(0))
+    ctx.set_dims_value(0, [&] {
+      std::vector<ir::Dim> out;
+      for (int64_t x : *value) out.emplace_back(x == 0 ? 1 : 0);
+      return out;
+    }());
   return ok_status();
 }
 
@@ -85,7 +99,8 @@ Status eval_is_nan(EvalContext& ctx) {
 
 Status eval_is_inf(EvalContext& ctx) {
   const auto& a = ctx.attrs<IsInfAttrs>();
-  return eval_predicate(ctx, [&](double x) { return std::isinf(x) && (x > 0 ? a.detect_positive : a.detect_negative); });
+  return eval_predicate(ctx,
+                        [&](double x) { return std::isinf(x) && (x > 0 ? a.detect_positive : a.detect_negative); });
 }
 
 Status eval_shrink(EvalContext& ctx) {
@@ -163,9 +178,20 @@ const OpDef kNot = number_op("Not", eval_number_unary<[]<class C>(C x) -> C { re
 const OpDef kIsNaN = number_op("IsNaN", eval_is_nan, infer_predicate);
 // clang-format on
 
-const OpDef kIsInf{.name = "IsInf", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<IsInfAttrs>, .infer = infer_predicate,
-                   .eval = eval_is_inf, .tolerance = Tolerance::kExact, .traits = ir::kPointwise};
-const OpDef kShrink{.name = "Shrink", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<ShrinkAttrs>,
-                    .infer = infer_number_like_first, .eval = eval_shrink, .traits = ir::kPointwise};
+const OpDef kIsInf{.name = "IsInf",
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .make_attrs = ir::make_attrs<IsInfAttrs>,
+                   .infer = infer_predicate,
+                   .eval = eval_is_inf,
+                   .tolerance = Tolerance::kExact,
+                   .traits = ir::kPointwise};
+const OpDef kShrink{.name = "Shrink",
+                    .min_inputs = 1,
+                    .max_inputs = 1,
+                    .make_attrs = ir::make_attrs<ShrinkAttrs>,
+                    .infer = infer_number_like_first,
+                    .eval = eval_shrink,
+                    .traits = ir::kPointwise};
 
 }  // namespace tutti::ops

@@ -25,12 +25,15 @@ Status infer_variadic(InferContext& ctx, bool (*accepts)(DType), std::string_vie
   return ok_status();
 }
 
-Status infer_floats(InferContext& ctx) { return infer_variadic(ctx, ir::is_compute_float, "float32, float64, float16 or bfloat16"); }
+Status infer_floats(InferContext& ctx) {
+  return infer_variadic(ctx, ir::is_compute_float, "float32, float64, float16 or bfloat16");
+}
 
 template <auto F>
 Status infer_extreme(InferContext& ctx) {
   TUTTI_TRY(infer_variadic(ctx, is_arithmetic, "a number"));
-  if (ctx.input_count() == 2) propagate_dims(ctx, [](const Dim& a, const Dim& b) -> std::optional<Dim> { return F(a, b); });
+  if (ctx.input_count() == 2)
+    propagate_dims(ctx, [](const Dim& a, const Dim& b) -> std::optional<Dim> { return F(a, b); });
   return ok_status();
 }
 
@@ -40,15 +43,16 @@ void fold_blocks(EvalContext& ctx, Tensor& out, F f, G finish) {
   std::vector<const Dims*> dims;
   for (int i = 0; i < ctx.input_count(); ++i) dims.push_back(&ctx.input(i).dims());
   std::array<C, kBlock> total, next;
-  StridedWalk::broadcast(out.dims(), dims).for_each_block(kBlock, [&](int64_t begin, int64_t count, const int64_t* at, const int64_t* strides) {
-    load_block(ctx.input(0), at[0], strides[0], count, total.data());
-    for (int i = 1; i < ctx.input_count(); ++i) {
-      load_block(ctx.input(i), at[i], strides[i], count, next.data());
-      for (size_t k = 0; k < static_cast<size_t>(count); ++k) total[k] = f(total[k], next[k]);
-    }
-    for (size_t k = 0; k < static_cast<size_t>(count); ++k) total[k] = finish(total[k]);
-    store_block(out, begin, count, total.data());
-  });
+  StridedWalk::broadcast(out.dims(), dims)
+      .for_each_block(kBlock, [&](int64_t begin, int64_t count, const int64_t* at, const int64_t* strides) {
+        load_block(ctx.input(0), at[0], strides[0], count, total.data());
+        for (int i = 1; i < ctx.input_count(); ++i) {
+          load_block(ctx.input(i), at[i], strides[i], count, next.data());
+          for (size_t k = 0; k < static_cast<size_t>(count); ++k) total[k] = f(total[k], next[k]);
+        }
+        for (size_t k = 0; k < static_cast<size_t>(count); ++k) total[k] = finish(total[k]);
+        store_block(out, begin, count, total.data());
+      });
 }
 
 Result<Tensor*> variadic_output(EvalContext& ctx) {
@@ -57,13 +61,19 @@ Result<Tensor*> variadic_output(EvalContext& ctx) {
   return ctx.output(0, ctx.input(0).dtype(), std::move(dims));
 }
 
-template <class C> C smaller(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
-  else return std::min(a, b);
+template <class C>
+C smaller(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
+  else
+    return std::min(a, b);
 }
-template <class C> C larger(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
-  else return std::max(a, b);
+template <class C>
+C larger(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+  else
+    return std::max(a, b);
 }
 
 Status eval_max(EvalContext& ctx) {
@@ -83,7 +93,8 @@ Status eval_sum(EvalContext& ctx) {
 
 Status eval_mean(EvalContext& ctx) {
   const double count = ctx.input_count();
-  fold_blocks<double>(ctx, *TUTTI_TRY(variadic_output(ctx)), std::plus<double>(), [count](double x) { return x / count; });
+  fold_blocks<double>(ctx, *TUTTI_TRY(variadic_output(ctx)), std::plus<double>(),
+                      [count](double x) { return x / count; });
   return ok_status();
 }
 
@@ -91,8 +102,10 @@ Status infer_clip(InferContext& ctx) {
   TUTTI_TRY(expect_kind(ctx, 0, is_arithmetic, "a number"));
   for (int i = 1; i < 3; ++i) {
     TUTTI_TRY(expect_same_dtype(ctx, 0, i));
-    if (ctx.has_input(i) && ctx.shape(i) && !(ctx.shape(i)->empty() || (ctx.shape(i)->size() == 1 && ctx.shape(i)->front().is(1))))
-      return make_error(Code::kInvalidModel, "input {} has shape {}; expected a scalar", i, ir::shape_text(*ctx.shape(i)));
+    if (ctx.has_input(i) && ctx.shape(i) &&
+        !(ctx.shape(i)->empty() || (ctx.shape(i)->size() == 1 && ctx.shape(i)->front().is(1))))
+      return make_error(Code::kInvalidModel, "input {} has shape {}; expected a scalar", i,
+                        ir::shape_text(*ctx.shape(i)));
   }
   return infer_like_first(ctx);
 }
@@ -100,7 +113,8 @@ Status infer_clip(InferContext& ctx) {
 template <class C>
 void clip(EvalContext& ctx, Tensor& out) {
   C low{}, high{};
-  const bool has_low = ctx.has_input(1) && ctx.input(1).size() == 1, has_high = ctx.has_input(2) && ctx.input(2).size() == 1;
+  const bool has_low = ctx.has_input(1) && ctx.input(1).size() == 1,
+             has_high = ctx.has_input(2) && ctx.input(2).size() == 1;
   if (has_low) load_block(ctx.input(1), 0, 1, 1, &low);
   if (has_high) load_block(ctx.input(2), 0, 1, 1, &high);
   map_blocks<C, C>(ctx.input(0), out, [&](C x) {  // the upper limit wins when they cross; NaN stays
@@ -170,8 +184,10 @@ Status eval_identity(EvalContext& ctx) {
 Status infer_dropout(InferContext& ctx) {
   TUTTI_TRY(expect_kind(ctx, 0, ir::is_floating, "a float"));
   const Tensor *training = ctx.constant(2), *ratio = ctx.constant(1);
-  if (training && training->size() == 1 && training->get_int(0) != 0 && !(ratio && ratio->size() == 1 && ratio->get_double(0) == 0))
-    return make_error(Code::kUnsupported, "training_mode is true; only inference is supported").with_hint("export the model in evaluation mode");
+  if (training && training->size() == 1 && training->get_int(0) != 0 &&
+      !(ratio && ratio->size() == 1 && ratio->get_double(0) == 0))
+    return make_error(Code::kUnsupported, "training_mode is true; only inference is supported")
+        .with_hint("export the model in evaluation mode");
   ctx.set_output(1, ir::ValueType::tensor(DType::kBool, ctx.shape(0)));
   return infer_like_first(ctx);
 }
@@ -179,7 +195,8 @@ Status infer_dropout(InferContext& ctx) {
 Status eval_dropout(EvalContext& ctx) {
   const bool training = ctx.has_input(2) && ctx.input(2).size() == 1 && ctx.input(2).get_int(0) != 0;
   const double ratio = ctx.has_input(1) && ctx.input(1).size() == 1 ? ctx.input(1).get_double(0) : 0.5;
-  if (training && ratio != 0) return make_error(Code::kUnsupported, "training_mode is true; only inference is supported");
+  if (training && ratio != 0)
+    return make_error(Code::kUnsupported, "training_mode is true; only inference is supported");
   ctx.set_output(0, ctx.datum(0));
   if (!ctx.wants_output(1)) return ok_status();
   Tensor* mask = TUTTI_TRY(ctx.output(1, DType::kBool, ctx.input(0).dims()));
@@ -198,18 +215,28 @@ Status infer_bias_gelu(InferContext& ctx) {
 template <auto F>
 Status eval_bias_gelu(EvalContext& ctx) {
   if (ctx.has_input(1) && TUTTI_TRY(ir::broadcast(ctx.input(0).dims(), ctx.input(1).dims())) != ctx.input(0).dims())
-    return make_error(Code::kInvalidInput, "bias is {}; expected one that broadcasts to the input {}", ctx.input(1).type_text(), ctx.input(0).type_text());
+    return make_error(Code::kInvalidInput, "bias is {}; expected one that broadcasts to the input {}",
+                      ctx.input(1).type_text(), ctx.input(0).type_text());
   Tensor* out = TUTTI_TRY(ctx.output(0, ctx.input(0).dtype(), ctx.input(0).dims()));
-  if (!ctx.has_input(1)) map_blocks<double, double>(ctx.input(0), *out, F);
-  else zip_blocks<double, double, double>(ctx.input(0), ctx.input(1), *out, [](double x, double bias) { return F(x + bias); });
+  if (!ctx.has_input(1))
+    map_blocks<double, double>(ctx.input(0), *out, F);
+  else
+    zip_blocks<double, double, double>(ctx.input(0), ctx.input(1), *out,
+                                       [](double x, double bias) { return F(x + bias); });
   return ok_status();
 }
 
 double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x * 0.70710678118654752440)); }
 double gelu_tanh(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
 
-constexpr OpDef variadic(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&), Tolerance tolerance) {
-  return {.name = name, .min_inputs = 1, .max_inputs = ir::kAnyCount, .infer = infer, .eval = eval, .tolerance = tolerance,
+constexpr OpDef variadic(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&),
+                         Tolerance tolerance) {
+  return {.name = name,
+          .min_inputs = 1,
+          .max_inputs = ir::kAnyCount,
+          .infer = infer,
+          .eval = eval,
+          .tolerance = tolerance,
           .traits = ir::kPointwise};
 }
 
@@ -220,17 +247,48 @@ const OpDef kMin = variadic("Min", infer_extreme<Dim::min>, eval_min, Tolerance:
 const OpDef kSum = variadic("Sum", infer_floats, eval_sum, Tolerance::kRounding);
 const OpDef kMean = variadic("Mean", infer_floats, eval_mean, Tolerance::kRounding);
 
-const OpDef kClip{.name = "Clip", .min_inputs = 1, .max_inputs = 3, .infer = infer_clip, .eval = eval_clip,
-                  .tolerance = Tolerance::kExact, .traits = ir::kPointwise};
-const OpDef kWhere{.name = "Where", .min_inputs = 3, .max_inputs = 3, .infer = infer_where, .eval = eval_where,
-                   .tolerance = Tolerance::kExact, .traits = ir::kPointwise};
-const OpDef kIdentity{.name = "Identity", .min_inputs = 1, .max_inputs = 1, .infer = infer_identity, .eval = eval_identity,
-                      .tolerance = Tolerance::kExact, .traits = ir::kPointwise | ir::kView};
-const OpDef kDropout{.name = "Dropout", .min_inputs = 1, .max_inputs = 3, .max_outputs = 2, .make_attrs = ir::make_attrs<DropoutAttrs>,
-                     .infer = infer_dropout, .eval = eval_dropout, .tolerance = Tolerance::kExact};
-const OpDef kBiasGelu{.name = "BiasGelu", .min_inputs = 2, .max_inputs = 2, .infer = infer_bias_gelu, .eval = eval_bias_gelu<gelu_erf>,
-                      .tolerance = Tolerance::kApproximate, .traits = ir::kPointwise};
-const OpDef kFastGelu{.name = "FastGelu", .min_inputs = 1, .max_inputs = 2, .infer = infer_bias_gelu, .eval = eval_bias_gelu<gelu_tanh>,
-                      .tolerance = Tolerance::kApproximate, .traits = ir::kPointwise};
+const OpDef kClip{.name = "Clip",
+                  .min_inputs = 1,
+                  .max_inputs = 3,
+                  .infer = infer_clip,
+                  .eval = eval_clip,
+                  .tolerance = Tolerance::kExact,
+                  .traits = ir::kPointwise};
+const OpDef kWhere{.name = "Where",
+                   .min_inputs = 3,
+                   .max_inputs = 3,
+                   .infer = infer_where,
+                   .eval = eval_where,
+                   .tolerance = Tolerance::kExact,
+                   .traits = ir::kPointwise};
+const OpDef kIdentity{.name = "Identity",
+                      .min_inputs = 1,
+                      .max_inputs = 1,
+                      .infer = infer_identity,
+                      .eval = eval_identity,
+                      .tolerance = Tolerance::kExact,
+                      .traits = ir::kPointwise | ir::kView};
+const OpDef kDropout{.name = "Dropout",
+                     .min_inputs = 1,
+                     .max_inputs = 3,
+                     .max_outputs = 2,
+                     .make_attrs = ir::make_attrs<DropoutAttrs>,
+                     .infer = infer_dropout,
+                     .eval = eval_dropout,
+                     .tolerance = Tolerance::kExact};
+const OpDef kBiasGelu{.name = "BiasGelu",
+                      .min_inputs = 2,
+                      .max_inputs = 2,
+                      .infer = infer_bias_gelu,
+                      .eval = eval_bias_gelu<gelu_erf>,
+                      .tolerance = Tolerance::kApproximate,
+                      .traits = ir::kPointwise};
+const OpDef kFastGelu{.name = "FastGelu",
+                      .min_inputs = 1,
+                      .max_inputs = 2,
+                      .infer = infer_bias_gelu,
+                      .eval = eval_bias_gelu<gelu_tanh>,
+                      .tolerance = Tolerance::kApproximate,
+                      .traits = ir::kPointwise};
 
 }  // namespace tutti::ops

@@ -14,7 +14,8 @@ using namespace ir;
 namespace {
 
 Result<std::optional<Shape>> pooled_shape(InferContext& context, const WindowAttrs& window, bool ceil) {
-  if (window.kernel_shape.empty()) return make_error(Code::kInvalidModel, "attribute kernel_shape is empty, expected one value per spatial axis");
+  if (window.kernel_shape.empty())
+    return make_error(Code::kInvalidModel, "attribute kernel_shape is empty, expected one value per spatial axis");
   const auto& x = context.shape(0);
   if (!x) return std::optional<Shape>();
   if (x->size() < 3)
@@ -22,7 +23,8 @@ Result<std::optional<Shape>> pooled_shape(InferContext& context, const WindowAtt
   const auto axes = TUTTI_TRY(window_axes(window, window.kernel_shape, static_cast<int64_t>(x->size()) - 2));
   Shape out{(*x)[0], (*x)[1]};
   for (size_t i = 0; i < axes.size(); ++i)
-    out.push_back(TUTTI_TRY(window_count((*x)[i + 2], axes[i], {window.auto_pad, ceil}).with_context(fmt::format("spatial axis {}", i))));
+    out.push_back(TUTTI_TRY(
+        window_count((*x)[i + 2], axes[i], {window.auto_pad, ceil}).with_context(fmt::format("spatial axis {}", i))));
   return std::optional(out);
 }
 
@@ -74,7 +76,8 @@ Result<PoolPlan> plan_pool(const Tensor& x, const WindowAttrs& window, bool ceil
   return plan;
 }
 
-// The part of one window that lies inside the input, as a box of input positions with steps, and what it counts with padding.
+// The part of one window that lies inside the input, as a box of input positions with steps, and what it counts with
+// padding.
 struct Window {
   std::vector<int64_t> first, steps, count;
   int64_t elements = 1, padded_elements = 1;
@@ -86,7 +89,9 @@ void place_window(const PoolPlan& plan, const std::vector<int64_t>& at, Window& 
     const WindowPlan& axis = plan.axes[d];
     const int64_t start = at[d] * axis.stride - axis.pad_begin;
     const int64_t skipped = start >= 0 ? 0 : (-start + axis.dilation - 1) / axis.dilation;
-    const auto below = [&](int64_t limit) { return limit <= start ? 0 : std::min(axis.kernel, (limit - start + axis.dilation - 1) / axis.dilation); };
+    const auto below = [&](int64_t limit) {
+      return limit <= start ? 0 : std::min(axis.kernel, (limit - start + axis.dilation - 1) / axis.dilation);
+    };
     window.first[d] = start + skipped * axis.dilation;
     window.steps[d] = axis.dilation;
     window.count[d] = std::max<int64_t>(below(axis.in) - skipped, 0);
@@ -163,7 +168,8 @@ Status eval_max_pool(EvalContext& context) {
         });
         buffer.data()[image * out_size + o] = best;
         if (!indices) continue;
-        const int64_t index = at < 0 ? -1 : image * plan.in_size + (attrs.storage_order == 0 ? at : column_major(at, plan.in));
+        const int64_t index =
+            at < 0 ? -1 : image * plan.in_size + (attrs.storage_order == 0 ? at : column_major(at, plan.in));
         indices->mutable_data<int64_t>()[static_cast<size_t>(image * out_size + o)] = index;
       }
     });
@@ -198,27 +204,45 @@ Status eval_average_pool(EvalContext& context) {
   const auto& attrs = context.attrs<AveragePoolAttrs>();
   const PoolPlan plan = TUTTI_TRY(plan_pool(context.input(0), attrs, attrs.ceil_mode));
   const bool padded = attrs.count_include_pad;
-  return eval_sum_pool(context, plan, [](double v) { return v; }, [padded](double sum, const Window& window) {
-    const int64_t count = padded ? window.padded_elements : window.elements;
-    return count == 0 ? 0.0 : sum / static_cast<double>(count);
-  });
+  return eval_sum_pool(
+      context, plan, [](double v) { return v; },
+      [padded](double sum, const Window& window) {
+        const int64_t count = padded ? window.padded_elements : window.elements;
+        return count == 0 ? 0.0 : sum / static_cast<double>(count);
+      });
 }
 
 Status eval_lp_pool(EvalContext& context) {
   const auto& attrs = context.attrs<LpPoolAttrs>();
   const PoolPlan plan = TUTTI_TRY(plan_pool(context.input(0), attrs, attrs.ceil_mode));
   const auto p = static_cast<double>(attrs.p);
-  return eval_sum_pool(context, plan, [p](double v) { return std::pow(std::fabs(v), p); },
-                       [p](double sum, const Window&) { return std::pow(sum, 1 / p); });
+  return eval_sum_pool(
+      context, plan, [p](double v) { return std::pow(std::fabs(v), p); },
+      [p](double sum, const Window&) { return std::pow(sum, 1 / p); });
 }
 
 }  // namespace
 
-const OpDef kMaxPool{.name = "MaxPool", .min_inputs = 1, .max_inputs = 1, .max_outputs = 2, .make_attrs = make_attrs<MaxPoolAttrs>,
-                     .infer = infer_max_pool, .eval = eval_max_pool, .tolerance = Tolerance::kExact};
-const OpDef kAveragePool{.name = "AveragePool", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<AveragePoolAttrs>,
-                         .infer = infer_window_pool<AveragePoolAttrs>, .eval = eval_average_pool};
-const OpDef kLpPool{.name = "LpPool", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<LpPoolAttrs>, .infer = infer_lp_pool,
-                    .eval = eval_lp_pool, .tolerance = Tolerance::kApproximate};
+const OpDef kMaxPool{.name = "MaxPool",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .max_outputs = 2,
+                     .make_attrs = make_attrs<MaxPoolAttrs>,
+                     .infer = infer_max_pool,
+                     .eval = eval_max_pool,
+                     .tolerance = Tolerance::kExact};
+const OpDef kAveragePool{.name = "AveragePool",
+                         .min_inputs = 1,
+                         .max_inputs = 1,
+                         .make_attrs = make_attrs<AveragePoolAttrs>,
+                         .infer = infer_window_pool<AveragePoolAttrs>,
+                         .eval = eval_average_pool};
+const OpDef kLpPool{.name = "LpPool",
+                    .min_inputs = 1,
+                    .max_inputs = 1,
+                    .make_attrs = make_attrs<LpPoolAttrs>,
+                    .infer = infer_lp_pool,
+                    .eval = eval_lp_pool,
+                    .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

@@ -18,7 +18,8 @@ Status infer_global_pool(InferContext& context) {
     context.set_output_unranked(0, context.dtype(0));
     return ok_status();
   }
-  if (x->size() < 2) return make_error(Code::kInvalidModel, "X has shape {}, expected [batch, channels, spatial...]", shape_text(*x));
+  if (x->size() < 2)
+    return make_error(Code::kInvalidModel, "X has shape {}, expected [batch, channels, spatial...]", shape_text(*x));
   Shape out(x->size(), Dim(1));
   out[0] = (*x)[0];
   out[1] = (*x)[1];
@@ -50,12 +51,15 @@ Status eval_global(EvalContext& context, double start, Combine&& combine, Finish
 }
 
 Status eval_global_average(EvalContext& context) {
-  return eval_global(context, 0, [](double a, double b) { return a + b; }, [](double total, int64_t n) { return total / static_cast<double>(n); });
+  return eval_global(
+      context, 0, [](double a, double b) { return a + b; },
+      [](double total, int64_t n) { return total / static_cast<double>(n); });
 }
 
 Status eval_global_max(EvalContext& context) {
-  return eval_global(context, -std::numeric_limits<double>::infinity(),
-                     [](double a, double b) { return std::isnan(a) || a > b ? a : b; }, [](double total, int64_t) { return total; });
+  return eval_global(
+      context, -std::numeric_limits<double>::infinity(),
+      [](double a, double b) { return std::isnan(a) || a > b ? a : b; }, [](double total, int64_t) { return total; });
 }
 
 Status infer_global_lp(InferContext& context) {
@@ -66,17 +70,30 @@ Status infer_global_lp(InferContext& context) {
 
 Status eval_global_lp(EvalContext& context) {
   const auto p = static_cast<double>(context.attrs<GlobalLpPoolAttrs>().p);
-  return eval_global(context, 0, [p](double a, double b) { return a + std::pow(std::fabs(b), p); },
-                     [p](double total, int64_t) { return std::pow(total, 1 / p); });
+  return eval_global(
+      context, 0, [p](double a, double b) { return a + std::pow(std::fabs(b), p); },
+      [p](double total, int64_t) { return std::pow(total, 1 / p); });
 }
 
 }  // namespace
 
-const OpDef kGlobalAveragePool{.name = "GlobalAveragePool", .min_inputs = 1, .max_inputs = 1, .infer = infer_global_pool,
+const OpDef kGlobalAveragePool{.name = "GlobalAveragePool",
+                               .min_inputs = 1,
+                               .max_inputs = 1,
+                               .infer = infer_global_pool,
                                .eval = eval_global_average};
-const OpDef kGlobalMaxPool{.name = "GlobalMaxPool", .min_inputs = 1, .max_inputs = 1, .infer = infer_global_pool, .eval = eval_global_max,
+const OpDef kGlobalMaxPool{.name = "GlobalMaxPool",
+                           .min_inputs = 1,
+                           .max_inputs = 1,
+                           .infer = infer_global_pool,
+                           .eval = eval_global_max,
                            .tolerance = Tolerance::kExact};
-const OpDef kGlobalLpPool{.name = "GlobalLpPool", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<GlobalLpPoolAttrs>,
-                          .infer = infer_global_lp, .eval = eval_global_lp, .tolerance = Tolerance::kApproximate};
+const OpDef kGlobalLpPool{.name = "GlobalLpPool",
+                          .min_inputs = 1,
+                          .max_inputs = 1,
+                          .make_attrs = make_attrs<GlobalLpPoolAttrs>,
+                          .infer = infer_global_lp,
+                          .eval = eval_global_lp,
+                          .tolerance = Tolerance::kApproximate};
 
 }  // namespace tutti::ops

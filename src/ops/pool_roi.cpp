@@ -11,13 +11,14 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kLargestBins = 1 << 16;     // bins along one axis
-constexpr double kLargestSamples = 1 << 12;   // samples along one axis of a bin
+constexpr int64_t kLargestBins = 1 << 16;       // bins along one axis
+constexpr double kLargestSamples = 1 << 12;     // samples along one axis of a bin
 constexpr double kLargestBoxSamples = 1 << 24;  // samples of all bins of a box: they are kept, 64 bytes each
 
 Status check_bins(int64_t height, int64_t width) {
   if (height >= 1 && width >= 1 && height <= kLargestBins && width <= kLargestBins) return ok_status();
-  return make_error(Code::kInvalidModel, "the pooled size is {} x {}, expected 1 to {} each", height, width, kLargestBins);
+  return make_error(Code::kInvalidModel, "the pooled size is {} x {}, expected 1 to {} each", height, width,
+                    kLargestBins);
 }
 
 Status infer_rois(InferContext& context, int64_t columns, int64_t height, int64_t width) {
@@ -42,19 +43,24 @@ Status check_box(const Box& box, int64_t images, int64_t index) {
   if (box.image < 0 || box.image >= images)
     return make_error(Code::kInvalidInput, "roi {} is of image {}, expected 0 to {}", index, box.image, images - 1);
   for (const double v : {box.x1, box.y1, box.x2, box.y2})
-    if (!(std::fabs(v) < 1e9)) return make_error(Code::kInvalidInput, "roi {} has the coordinate {}, expected a number below 1e9", index, v);
+    if (!(std::fabs(v) < 1e9))
+      return make_error(Code::kInvalidInput, "roi {} has the coordinate {}, expected a number below 1e9", index, v);
   return ok_status();
 }
 
-// --- RoiAlign -------------------------------------------------------------------------------------------------------------------
+// --- RoiAlign
+// -------------------------------------------------------------------------------------------------------------------
 
 Status infer_roi_align(InferContext& context) {
   const auto& attrs = context.attrs<RoiAlignAttrs>();
   if (attrs.sampling_ratio < 0 || attrs.sampling_ratio > static_cast<int64_t>(kLargestSamples))
-    return make_error(Code::kInvalidModel, "attribute sampling_ratio is {}, expected 0 to {}", attrs.sampling_ratio, kLargestSamples);
+    return make_error(Code::kInvalidModel, "attribute sampling_ratio is {}, expected 0 to {}", attrs.sampling_ratio,
+                      kLargestSamples);
   if (context.dtype(2) != DType::kInt64)
-    return make_error(Code::kInvalidModel, "batch_indices has element type {}, expected int64", dtype_name(context.dtype(2)));
-  if (context.shape(1) && context.shape(1)->size() == 2) TUTTI_TRY(require_vector(context, 2, (*context.shape(1))[0], "batch_indices"));
+    return make_error(Code::kInvalidModel, "batch_indices has element type {}, expected int64",
+                      dtype_name(context.dtype(2)));
+  if (context.shape(1) && context.shape(1)->size() == 2)
+    TUTTI_TRY(require_vector(context, 2, (*context.shape(1))[0], "batch_indices"));
   return infer_rois(context, 4, attrs.output_height, attrs.output_width);
 }
 
@@ -94,13 +100,20 @@ Result<BoxSamples> sample_box(const RoiAlignAttrs& attrs, Box box, int64_t heigh
     extent_x = std::max(extent_x, 1.0);
     extent_y = std::max(extent_y, 1.0);
   }
-  const double bin_y = extent_y / static_cast<double>(attrs.output_height), bin_x = extent_x / static_cast<double>(attrs.output_width);
-  const auto sample_count = [&](double bin) { return attrs.sampling_ratio > 0 ? static_cast<double>(attrs.sampling_ratio) : std::max(std::ceil(bin), 0.0); };
+  const double bin_y = extent_y / static_cast<double>(attrs.output_height),
+               bin_x = extent_x / static_cast<double>(attrs.output_width);
+  const auto sample_count = [&](double bin) {
+    return attrs.sampling_ratio > 0 ? static_cast<double>(attrs.sampling_ratio) : std::max(std::ceil(bin), 0.0);
+  };
   if (!(sample_count(bin_y) <= kLargestSamples) || !(sample_count(bin_x) <= kLargestSamples))
-    return make_error(Code::kLimit, "a box of {} x {} needs more than {} samples per bin", extent_y, extent_x, kLargestSamples);
-  const double total = sample_count(bin_y) * sample_count(bin_x) * static_cast<double>(attrs.output_height) * static_cast<double>(attrs.output_width);
+    return make_error(Code::kLimit, "a box of {} x {} needs more than {} samples per bin", extent_y, extent_x,
+                      kLargestSamples);
+  const double total = sample_count(bin_y) * sample_count(bin_x) * static_cast<double>(attrs.output_height) *
+                       static_cast<double>(attrs.output_width);
   if (total > kLargestBoxSamples)
-    return make_error(Code::kLimit, "a box of {} x {} needs {} samples, expected at most {}; lower sampling_ratio or the pooled size", extent_y, extent_x, total, kLargestBoxSamples);
+    return make_error(Code::kLimit,
+                      "a box of {} x {} needs {} samples, expected at most {}; lower sampling_ratio or the pooled size",
+                      extent_y, extent_x, total, kLargestBoxSamples);
   const auto rows = static_cast<int64_t>(sample_count(bin_y)), columns = static_cast<int64_t>(sample_count(bin_x));
   BoxSamples out;
   out.per_bin = rows * columns;
@@ -108,9 +121,10 @@ Result<BoxSamples> sample_box(const RoiAlignAttrs& attrs, Box box, int64_t heigh
     for (int64_t bx = 0; bx < attrs.output_width; ++bx)
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < columns; ++j)
-          out.samples.push_back(place_sample(y1 + (static_cast<double>(by) + (static_cast<double>(i) + 0.5) / static_cast<double>(rows)) * bin_y,
-                                             x1 + (static_cast<double>(bx) + (static_cast<double>(j) + 0.5) / static_cast<double>(columns)) * bin_x,
-                                             height, width));
+          out.samples.push_back(place_sample(
+              y1 + (static_cast<double>(by) + (static_cast<double>(i) + 0.5) / static_cast<double>(rows)) * bin_y,
+              x1 + (static_cast<double>(bx) + (static_cast<double>(j) + 0.5) / static_cast<double>(columns)) * bin_x,
+              height, width));
   return out;
 }
 
@@ -126,8 +140,10 @@ double pool_samples(const C* image, std::span<const Sample> samples, RoiMode mod
       largest = k == 0 ? v : std::max(largest, v);
     }
     // ONNX's maximum is over the weighted corners, not over the interpolated samples.
-    if (mode == RoiMode::kAverage) total += sum;
-    else total = first ? largest : std::max(total, largest);
+    if (mode == RoiMode::kAverage)
+      total += sum;
+    else
+      total = first ? largest : std::max(total, largest);
     first = false;
   }
   return mode == RoiMode::kAverage ? total / std::max<double>(static_cast<double>(samples.size()), 1) : total;
@@ -138,32 +154,39 @@ Status eval_roi_align(EvalContext& context) {
   const Tensor &x = context.input(0), &rois = context.input(1), &indices = context.input(2);
   TUTTI_TRY(require_equal(x.rank(), 4, "the rank of X"));
   TUTTI_TRY(require_dims(rois, {indices.size(), 4}, "rois"));
-  if (x.dim(2) == 0 || x.dim(3) == 0) return make_error(Code::kInvalidInput, "X has shape {}, expected images that are not empty", dims_text(x.dims()));
-  Tensor* y = TUTTI_TRY(context.output(0, x.dtype(), {indices.size(), x.dim(1), attrs.output_height, attrs.output_width}));
+  if (x.dim(2) == 0 || x.dim(3) == 0)
+    return make_error(Code::kInvalidInput, "X has shape {}, expected images that are not empty", dims_text(x.dims()));
+  Tensor* y =
+      TUTTI_TRY(context.output(0, x.dtype(), {indices.size(), x.dim(1), attrs.output_height, attrs.output_width}));
   const int64_t bins = attrs.output_height * attrs.output_width, size = x.dim(2) * x.dim(3);
   return with_compute_type(x.dtype(), [&]<class C>() -> Status {
     const ComputeView<C> view(x);
     ComputeBuffer<C> buffer(y);
     for (int64_t r = 0; r < indices.size(); ++r) {
-      const Box box{indices.get_int(r), rois.get_double(r * 4), rois.get_double(r * 4 + 1), rois.get_double(r * 4 + 2), rois.get_double(r * 4 + 3)};
+      const Box box{indices.get_int(r), rois.get_double(r * 4), rois.get_double(r * 4 + 1), rois.get_double(r * 4 + 2),
+                    rois.get_double(r * 4 + 3)};
       TUTTI_TRY(check_box(box, x.dim(0), r));
       const BoxSamples placed = TUTTI_TRY(sample_box(attrs, box, x.dim(2), x.dim(3)));
       for (int64_t c = 0; c < x.dim(1); ++c)
         for (int64_t b = 0; b < bins; ++b)
           buffer.data()[(r * x.dim(1) + c) * bins + b] = static_cast<C>(
               pool_samples(view.data() + (box.image * x.dim(1) + c) * size,
-                           std::span(placed.samples).subspan(static_cast<size_t>(b * placed.per_bin), static_cast<size_t>(placed.per_bin)), attrs.mode));
+                           std::span(placed.samples)
+                               .subspan(static_cast<size_t>(b * placed.per_bin), static_cast<size_t>(placed.per_bin)),
+                           attrs.mode));
     }
     buffer.store();
     return ok_status();
   });
 }
 
-// --- MaxRoiPool -----------------------------------------------------------------------------------------------------------------
+// --- MaxRoiPool
+// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_max_roi_pool(InferContext& context) {
   const auto& shape = context.attrs<MaxRoiPoolAttrs>().pooled_shape;
-  if (shape.size() != 2) return make_error(Code::kInvalidModel, "attribute pooled_shape has {} values, expected 2", shape.size());
+  if (shape.size() != 2)
+    return make_error(Code::kInvalidModel, "attribute pooled_shape has {} values, expected 2", shape.size());
   return infer_rois(context, 5, shape[0], shape[1]);
 }
 
@@ -200,16 +223,20 @@ Status eval_max_roi_pool(EvalContext& context) {
     ComputeBuffer<C> buffer(y);
     C* to = buffer.data();
     for (int64_t r = 0; r < rois.dim(0); ++r) {
-      const auto coordinate = [&](int64_t k) { return std::round(rois.get_double(r * 5 + k) * static_cast<double>(attrs.spatial_scale)); };
+      const auto coordinate = [&](int64_t k) {
+        return std::round(rois.get_double(r * 5 + k) * static_cast<double>(attrs.spatial_scale));
+      };
       const double image = rois.get_double(r * 5);
-      const Box box{std::fabs(image) < 1e9 ? static_cast<int64_t>(image) : -1, coordinate(1), coordinate(2), coordinate(3), coordinate(4)};
+      const Box box{std::fabs(image) < 1e9 ? static_cast<int64_t>(image) : -1, coordinate(1), coordinate(2),
+                    coordinate(3), coordinate(4)};
       TUTTI_TRY(check_box(box, x.dim(0), r));
-      const auto x1 = static_cast<int64_t>(box.x1), y1 = static_cast<int64_t>(box.y1), x2 = static_cast<int64_t>(box.x2), y2 = static_cast<int64_t>(box.y2);
+      const auto x1 = static_cast<int64_t>(box.x1), y1 = static_cast<int64_t>(box.y1),
+                 x2 = static_cast<int64_t>(box.x2), y2 = static_cast<int64_t>(box.y2);
       for (int64_t c = 0; c < x.dim(1); ++c)
         for (int64_t i = 0; i < height; ++i)
           for (int64_t j = 0; j < width; ++j)
-            *to++ = max_of_bin(view.data() + (box.image * x.dim(1) + c) * x.dim(2) * x.dim(3), bin_range(y1, y2, i, height, x.dim(2)),
-                               bin_range(x1, x2, j, width, x.dim(3)), x.dim(3));
+            *to++ = max_of_bin(view.data() + (box.image * x.dim(1) + c) * x.dim(2) * x.dim(3),
+                               bin_range(y1, y2, i, height, x.dim(2)), bin_range(x1, x2, j, width, x.dim(3)), x.dim(3));
     }
     buffer.store();
     return ok_status();
@@ -218,9 +245,18 @@ Status eval_max_roi_pool(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kRoiAlign{.name = "RoiAlign", .min_inputs = 3, .max_inputs = 3, .make_attrs = make_attrs<RoiAlignAttrs>,
-                      .infer = infer_roi_align, .eval = eval_roi_align};
-const OpDef kMaxRoiPool{.name = "MaxRoiPool", .min_inputs = 2, .max_inputs = 2, .make_attrs = make_attrs<MaxRoiPoolAttrs>,
-                        .infer = infer_max_roi_pool, .eval = eval_max_roi_pool, .tolerance = Tolerance::kExact};
+const OpDef kRoiAlign{.name = "RoiAlign",
+                      .min_inputs = 3,
+                      .max_inputs = 3,
+                      .make_attrs = make_attrs<RoiAlignAttrs>,
+                      .infer = infer_roi_align,
+                      .eval = eval_roi_align};
+const OpDef kMaxRoiPool{.name = "MaxRoiPool",
+                        .min_inputs = 2,
+                        .max_inputs = 2,
+                        .make_attrs = make_attrs<MaxRoiPoolAttrs>,
+                        .infer = infer_max_roi_pool,
+                        .eval = eval_max_roi_pool,
+                        .tolerance = Tolerance::kExact};
 
 }  // namespace tutti::ops

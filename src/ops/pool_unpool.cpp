@@ -1,5 +1,5 @@
-#include "ops/element_copy.h"
 #include "ops/pool.h"
+#include "ops/element_copy.h"
 #include "ops/tensor_rules.h"
 
 namespace tutti::ops {
@@ -10,14 +10,17 @@ namespace {
 
 // The extents that a MaxPool with these attributes had as its input.
 Result<Shape> unpooled_shape(const MaxUnpoolAttrs& attrs, const Shape& x) {
-  if (x.size() < 3) return make_error(Code::kInvalidModel, "X has shape {}, expected [batch, channels, spatial...]", shape_text(x));
+  if (x.size() < 3)
+    return make_error(Code::kInvalidModel, "X has shape {}, expected [batch, channels, spatial...]", shape_text(x));
   const WindowAttrs window{AutoPad::kNotSet, {}, attrs.kernel_shape, attrs.pads, attrs.strides};
   const auto axes = TUTTI_TRY(window_axes(window, attrs.kernel_shape, static_cast<int64_t>(x.size()) - 2));
   Shape out{x[0], x[1]};
   for (size_t i = 0; i < axes.size(); ++i) {
-    out.push_back((x[i + 2] - Dim(1)) * Dim(axes[i].stride) + Dim(axes[i].kernel - axes[i].pad_begin - axes[i].pad_end));
+    out.push_back((x[i + 2] - Dim(1)) * Dim(axes[i].stride) +
+                  Dim(axes[i].kernel - axes[i].pad_begin - axes[i].pad_end));
     if (const auto known = out.back().constant(); known && *known < 0)
-      return make_error(Code::kInvalidModel, "spatial axis {} has the extent {} after unpooling, expected 0 or more", i, *known);
+      return make_error(Code::kInvalidModel, "spatial axis {} has the extent {} after unpooling, expected 0 or more", i,
+                        *known);
   }
   return out;
 }
@@ -33,8 +36,10 @@ Status infer_max_unpool(InferContext& context) {
   if (context.has_input(2)) {
     const auto given = context.dims_value(2);
     if (given && x && given->size() != x->size())
-      return make_error(Code::kInvalidModel, "output_shape has {} values, expected {}, the rank of X", given->size(), x->size());
-    if (given) out = *given;
+      return make_error(Code::kInvalidModel, "output_shape has {} values, expected {}, the rank of X", given->size(),
+                        x->size());
+    if (given)
+      out = *given;
     else if (x)
       for (Dim& dim : *out) dim = context.fresh_dim("unpool");
   }
@@ -42,7 +47,8 @@ Status infer_max_unpool(InferContext& context) {
   return ok_status();
 }
 
-// Offset in a tensor of dims `to` of the element at row-major `index` of a tensor of dims `from`; nothing when it falls outside.
+// Offset in a tensor of dims `to` of the element at row-major `index` of a tensor of dims `from`; nothing when it falls
+// outside.
 std::optional<int64_t> moved_index(int64_t index, const Dims& from, const Dims& to) {
   int64_t offset = 0, stride = 1;
   for (size_t d = from.size(); d-- > 0;) {
@@ -58,7 +64,8 @@ std::optional<int64_t> moved_index(int64_t index, const Dims& from, const Dims& 
 Status eval_max_unpool(EvalContext& context) {
   const Tensor &x = context.input(0), &indices = context.input(1);
   TUTTI_TRY(require_dims(indices, x.dims(), "I"));
-  const Dims pooled = TUTTI_TRY(concrete(TUTTI_TRY(unpooled_shape(context.attrs<MaxUnpoolAttrs>(), to_shape(x.dims())))));
+  const Dims pooled =
+      TUTTI_TRY(concrete(TUTTI_TRY(unpooled_shape(context.attrs<MaxUnpoolAttrs>(), to_shape(x.dims())))));
   Dims out_dims = pooled;
   if (context.has_input(2)) {
     out_dims = context.input(2).to_int64();
@@ -70,7 +77,8 @@ Status eval_max_unpool(EvalContext& context) {
   const int64_t size = element_count(pooled);
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t index = indices.get_int(i);
-    if (index < 0 || index >= size) return make_error(Code::kInvalidInput, "I has the index {}, expected 0 to {}", index, size - 1);
+    if (index < 0 || index >= size)
+      return make_error(Code::kInvalidInput, "I has the index {}, expected 0 to {}", index, size - 1);
     if (const auto to = moved_index(index, pooled, out_dims)) copy_elements(x, i, *y, *to, 1);
   }
   return ok_status();
@@ -78,7 +86,12 @@ Status eval_max_unpool(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kMaxUnpool{.name = "MaxUnpool", .min_inputs = 2, .max_inputs = 3, .make_attrs = make_attrs<MaxUnpoolAttrs>,
-                       .infer = infer_max_unpool, .eval = eval_max_unpool, .tolerance = Tolerance::kExact};
+const OpDef kMaxUnpool{.name = "MaxUnpool",
+                       .min_inputs = 2,
+                       .max_inputs = 3,
+                       .make_attrs = make_attrs<MaxUnpoolAttrs>,
+                       .infer = infer_max_unpool,
+                       .eval = eval_max_unpool,
+                       .tolerance = Tolerance::kExact};
 
 }  // namespace tutti::ops

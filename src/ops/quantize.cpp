@@ -17,16 +17,20 @@ using ir::Shape;
 using ir::Tensor;
 
 bool is_float8(DType d) { return d >= DType::kFloat8E4M3FN && d <= DType::kFloat8E5M2FNUZ; }
-bool is_quantized(DType d) { return is_float8(d) || d == DType::kFloat4E2M1 || (ir::is_integer(d) && ir::dtype_bits(d) <= 16); }
+bool is_quantized(DType d) {
+  return is_float8(d) || d == DType::kFloat4E2M1 || (ir::is_integer(d) && ir::dtype_bits(d) <= 16);
+}
 
 Status check_scale_shape(const InferContext& context) {
   if (!context.has_input(2) || !context.shape(1) || !context.shape(2)) return ok_status();
   if (context.shape(1)->size() != context.shape(2)->size() && !context.shape(2)->empty() && !context.shape(1)->empty())
-    return make_error(Code::kInvalidModel, "scale {} and zero point {} must have the same dims", context.input(1).text(), context.input(2).text());
+    return make_error(Code::kInvalidModel, "scale {} and zero point {} must have the same dims",
+                      context.input(1).text(), context.input(2).text());
   return ok_status();
 }
 
-// --- QuantizeLinear -----------------------------------------------------------------------------------------------------------------
+// --- QuantizeLinear
+// -----------------------------------------------------------------------------------------------------------------
 
 Result<DType> quantized_type(const QuantizeLinearAttrs& attrs, DType zero_point) {
   if (zero_point != DType::kUndefined && attrs.output_dtype != DType::kUndefined && zero_point != attrs.output_dtype)
@@ -78,7 +82,8 @@ Status eval_quantize(EvalContext& context) {
   const DType precision = attrs.precision != DType::kUndefined ? attrs.precision : scale.dtype();
   const QuantIndex index = TUTTI_TRY(QuantIndex::make(x.dims(), scale.dims(), attrs.axis, attrs.block_size));
   if (scale.size() < 1 || (zero && zero->size() != scale.size() && zero->size() != 1)) {
-    if (x.size() > 0) return make_error(Code::kInvalidInput, "scale {} and zero point must have equal dims", scale.type_text());
+    if (x.size() > 0)
+      return make_error(Code::kInvalidInput, "scale {} and zero point must have equal dims", scale.type_text());
   }
   const bool one_zero = zero && zero->size() == 1;
   Tensor& out = *TUTTI_TRY(context.output(0, dtype, x.dims()));
@@ -88,15 +93,19 @@ Status eval_quantize(EvalContext& context) {
     const int64_t at = index(i);
     const double value = divide(x.get_double(i), scale.get_double(at), precision);
     const int64_t zero_at = one_zero ? 0 : at;
-    if (integer) out.set_int(i, quantize_value(value, zero ? zero->get_int(zero_at) : 0, range));
+    if (integer)
+      out.set_int(i, quantize_value(value, zero ? zero->get_int(zero_at) : 0, range));
     else if (is_float8(dtype))
-      out.mutable_data<uint8_t>()[static_cast<size_t>(i)] = float_to_mini(float8_format(dtype), static_cast<float>(value), attrs.saturate);
-    else out.set_double(i, value + (zero ? zero->get_double(zero_at) : 0.0));
+      out.mutable_data<uint8_t>()[static_cast<size_t>(i)] =
+          float_to_mini(float8_format(dtype), static_cast<float>(value), attrs.saturate);
+    else
+      out.set_double(i, value + (zero ? zero->get_double(zero_at) : 0.0));
   }
   return ok_status();
 }
 
-// --- DequantizeLinear ---------------------------------------------------------------------------------------------------------------
+// --- DequantizeLinear
+// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_dequantize(InferContext& context) {
   const auto& attrs = context.attrs<DequantizeLinearAttrs>();
@@ -105,7 +114,8 @@ Status infer_dequantize(InferContext& context) {
   if (context.has_input(2)) TUTTI_TRY(expect_same_dtype(context, 0, 2));
   TUTTI_TRY(check_scale_shape(context));
   const DType dtype = attrs.output_dtype != DType::kUndefined ? attrs.output_dtype : context.dtype(1);
-  if (!ir::is_compute_float(dtype)) return make_error(Code::kUnsupported, "cannot dequantise to {}", ir::dtype_name(dtype));
+  if (!ir::is_compute_float(dtype))
+    return make_error(Code::kUnsupported, "cannot dequantise to {}", ir::dtype_name(dtype));
   context.set_output(0, ir::ValueType::tensor(dtype, context.shape(0)));
   return ok_status();
 }
@@ -118,7 +128,8 @@ Status eval_dequantize(EvalContext& context) {
   if ((scale.size() < 1 || (zero && zero->size() != scale.size() && zero->size() != 1)) && x.size() > 0)
     return make_error(Code::kInvalidInput, "scale {} and zero point must have equal dims", scale.type_text());
   const bool one_zero = zero && zero->size() == 1;
-  Tensor& out = *TUTTI_TRY(context.output(0, attrs.output_dtype != DType::kUndefined ? attrs.output_dtype : scale.dtype(), x.dims()));
+  Tensor& out = *TUTTI_TRY(
+      context.output(0, attrs.output_dtype != DType::kUndefined ? attrs.output_dtype : scale.dtype(), x.dims()));
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t at = index(i);
     const double shifted = x.get_double(i) - (zero ? zero->get_double(one_zero ? 0 : at) : 0.0);
@@ -127,7 +138,8 @@ Status eval_dequantize(EvalContext& context) {
   return ok_status();
 }
 
-// --- DynamicQuantizeLinear ----------------------------------------------------------------------------------------------------------
+// --- DynamicQuantizeLinear
+// ----------------------------------------------------------------------------------------------------------
 
 Status infer_dynamic(InferContext& context) {
   TUTTI_TRY(expect_dtype(context, 0, {DType::kFloat32}));

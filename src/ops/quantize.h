@@ -1,4 +1,5 @@
-// Quantised operators: QuantizeLinear and its relatives, integer matrix products and convolutions, and com.microsoft's QLinear family.
+// Quantised operators: QuantizeLinear and its relatives, integer matrix products and convolutions, and com.microsoft's
+// QLinear family.
 #pragma once
 
 #include "ir/op_def.h"

@@ -47,7 +47,8 @@ Status eval_leaky_relu(EvalContext& context) {
   return eval_unary(context, [alpha](float x) { return x >= 0 ? x : alpha * x; });
 }
 
-// --- QLinearAdd, QLinearMul: A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point ---------------------------------
+// --- QLinearAdd, QLinearMul: A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point
+// ---------------------------------
 
 Status infer_binary(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
@@ -66,10 +67,12 @@ Status eval_binary(EvalContext& context, F&& f) {
   const Dims dims = TUTTI_TRY(ir::broadcast(a.dims(), b.dims()));
   Tensor& out = *TUTTI_TRY(context.output(0, a.dtype(), dims));
   std::vector<float> values(static_cast<size_t>(out.size()));
-  StridedWalk::broadcast(dims, {&a.dims(), &b.dims()}).for_each_run([&](int64_t at, int64_t count, const int64_t* offset, const int64_t* stride) {
-    for (int64_t k = 0; k < count; ++k)
-      values[static_cast<size_t>(at + k)] = f(x[static_cast<size_t>(offset[0] + k * stride[0])], y[static_cast<size_t>(offset[1] + k * stride[1])]);
-  });
+  StridedWalk::broadcast(dims, {&a.dims(), &b.dims()})
+      .for_each_run([&](int64_t at, int64_t count, const int64_t* offset, const int64_t* stride) {
+        for (int64_t k = 0; k < count; ++k)
+          values[static_cast<size_t>(at + k)] =
+              f(x[static_cast<size_t>(offset[0] + k * stride[0])], y[static_cast<size_t>(offset[1] + k * stride[1])]);
+      });
   quantize_all(values, TUTTI_TRY(read_quant_params(context, 6, 7)), out);
   return ok_status();
 }
@@ -81,7 +84,8 @@ Status eval_mul(EvalContext& context) {
   return eval_binary(context, [](float a, float b) { return a * b; });
 }
 
-// --- QLinearSoftmax -----------------------------------------------------------------------------------------------------------------
+// --- QLinearSoftmax
+// -----------------------------------------------------------------------------------------------------------------
 
 void softmax_line(float* line, int64_t count, int64_t step) {
   float top = -HUGE_VALF, sum = 0;
@@ -104,7 +108,8 @@ Status eval_softmax(EvalContext& context) {
   return ok_status();
 }
 
-// --- QLinearGlobalAveragePool -------------------------------------------------------------------------------------------------------
+// --- QLinearGlobalAveragePool
+// -------------------------------------------------------------------------------------------------------
 
 Status infer_global_pool(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
@@ -133,18 +138,21 @@ Status eval_global_pool(EvalContext& context) {
   for (int64_t i = 0; i < out.size() && plane > 0; ++i) {
     const int64_t n = i / channels, c = i % channels;
     double sum = 0;
-    for (int64_t p = 0; p < plane; ++p) sum += static_cast<double>(in[static_cast<size_t>(last ? (n * plane + p) * channels + c : i * plane + p)]);
+    for (int64_t p = 0; p < plane; ++p)
+      sum += static_cast<double>(in[static_cast<size_t>(last ? (n * plane + p) * channels + c : i * plane + p)]);
     values[static_cast<size_t>(i)] = static_cast<float>(sum / static_cast<double>(plane));
   }
   quantize_all(values, TUTTI_TRY(read_quant_params(context, 3, 4)), out);
   return ok_status();
 }
 
-// --- QLinearConcat: Y_scale, Y_zero_point, then (tensor, scale, zero point) for each part ---------------------------------------------
+// --- QLinearConcat: Y_scale, Y_zero_point, then (tensor, scale, zero point) for each part
+// ---------------------------------------------
 
 Status infer_concat(InferContext& context) {
   if (context.input_count() < 5 || (context.input_count() - 2) % 3 != 0)
-    return make_error(Code::kInvalidModel, "QLinearConcat has {} inputs, expected 2 and 3 for each part", context.input_count());
+    return make_error(Code::kInvalidModel, "QLinearConcat has {} inputs, expected 2 and 3 for each part",
+                      context.input_count());
   std::optional<Shape> shape = context.shape(2);
   for (int i = 5; i < context.input_count() && shape; i += 3) {
     const auto& other = context.shape(i);
@@ -177,9 +185,24 @@ constexpr ir::Tolerance kTolerance = ir::Tolerance::kApproximate;
 
 }  // namespace
 
-const ir::OpDef kQLinearAdd{.name = "QLinearAdd", .min_inputs = 7, .max_inputs = 8, .infer = infer_binary, .eval = eval_add, .tolerance = kTolerance};
-const ir::OpDef kQLinearMul{.name = "QLinearMul", .min_inputs = 7, .max_inputs = 8, .infer = infer_binary, .eval = eval_mul, .tolerance = kTolerance};
-const ir::OpDef kQLinearSigmoid{.name = "QLinearSigmoid", .min_inputs = 4, .max_inputs = 5, .infer = infer_unary, .eval = eval_sigmoid, .tolerance = kTolerance};
+const ir::OpDef kQLinearAdd{.name = "QLinearAdd",
+                            .min_inputs = 7,
+                            .max_inputs = 8,
+                            .infer = infer_binary,
+                            .eval = eval_add,
+                            .tolerance = kTolerance};
+const ir::OpDef kQLinearMul{.name = "QLinearMul",
+                            .min_inputs = 7,
+                            .max_inputs = 8,
+                            .infer = infer_binary,
+                            .eval = eval_mul,
+                            .tolerance = kTolerance};
+const ir::OpDef kQLinearSigmoid{.name = "QLinearSigmoid",
+                                .min_inputs = 4,
+                                .max_inputs = 5,
+                                .infer = infer_unary,
+                                .eval = eval_sigmoid,
+                                .tolerance = kTolerance};
 const ir::OpDef kQLinearLeakyRelu{.name = "QLinearLeakyRelu",
                                   .min_inputs = 4,
                                   .max_inputs = 5,

@@ -35,7 +35,8 @@ Result<std::vector<int32_t>> centred(const Tensor& data, const Tensor* zero) {
   std::vector<int32_t> out(static_cast<size_t>(data.size()));
   const int64_t zeros = zero ? zero->size() : 1;
   if (zeros != 1 && (data.rank() == 0 || zeros != data.dim(0)))
-    return make_error(Code::kInvalidInput, "the zero point of {} has {} elements, expected 1 or one per filter", data.type_text(), zeros);
+    return make_error(Code::kInvalidInput, "the zero point of {} has {} elements, expected 1 or one per filter",
+                      data.type_text(), zeros);
   const int64_t block = zeros == 1 ? std::max<int64_t>(data.size(), 1) : std::max<int64_t>(data.size() / zeros, 1);
   for (int64_t i = 0; i < data.size(); ++i)
     out[static_cast<size_t>(i)] = static_cast<int32_t>(data.get_int(i) - (zero ? zero->get_int(i / block) : 0));
@@ -47,7 +48,8 @@ struct Signal {
 };
 
 // One output element: the sum over the group's channels and the kernel at window position `at`.
-int64_t window_sum(const ConvPlan& plan, const Signal& in, const std::vector<int64_t>& at, const std::vector<int64_t>& kernel_dims) {
+int64_t window_sum(const ConvPlan& plan, const Signal& in, const std::vector<int64_t>& at,
+                   const std::vector<int64_t>& kernel_dims) {
   int64_t plane = 1, kernel = 1;
   for (const WindowPlan& axis : plan.axes) {
     plane *= axis.in;
@@ -65,7 +67,8 @@ int64_t window_sum(const ConvPlan& plan, const Signal& in, const std::vector<int
       offset = offset * axis.in + position;
     }
     if (!inside) continue;
-    for (int64_t c = 0; c < plan.channels / plan.group; ++c) sum += int64_t{in.x[c * plane + offset]} * in.w[c * kernel + tap];
+    for (int64_t c = 0; c < plan.channels / plan.group; ++c)
+      sum += int64_t{in.x[c * plane + offset]} * in.w[c * kernel + tap];
   }
   return sum;
 }
@@ -100,7 +103,8 @@ Status eval_conv_integer(EvalContext& context) {
   const auto& attrs = context.attrs<ConvAttrs>();
   const Tensor &x = context.input(0), &w = context.input(1);
   const ConvPlan plan = TUTTI_TRY(plan_conv(attrs, attrs.group, x.dims(), w.dims()));
-  if (context.has_input(2) && context.input(2).size() != 1) return Error(Code::kUnsupported, "ConvInteger with a zero point per channel of x is not supported");
+  if (context.has_input(2) && context.input(2).size() != 1)
+    return Error(Code::kUnsupported, "ConvInteger with a zero point per channel of x is not supported");
   const auto x_data = TUTTI_TRY(centred(x, context.has_input(2) ? &context.input(2) : nullptr));
   const auto w_data = TUTTI_TRY(centred(w, context.has_input(3) ? &context.input(3) : nullptr));
   const auto sums = convolve(plan, x_data, w_data);
@@ -112,9 +116,11 @@ Status eval_qlinear_conv(EvalContext& context) {
   const auto& attrs = context.attrs<ConvAttrs>();
   const Tensor &x = context.input(0), &w = context.input(3), &w_scale = context.input(4);
   const ConvPlan plan = TUTTI_TRY(plan_conv(attrs, attrs.group, x.dims(), w.dims()));
-  const QuantParams x_params = TUTTI_TRY(read_quant_params(context, 1, 2)), y_params = TUTTI_TRY(read_quant_params(context, 6, 7));
+  const QuantParams x_params = TUTTI_TRY(read_quant_params(context, 1, 2)),
+                    y_params = TUTTI_TRY(read_quant_params(context, 6, 7));
   if (w_scale.size() != 1 && w_scale.size() != plan.filters)
-    return make_error(Code::kInvalidInput, "w_scale is {}, expected 1 or {} elements", w_scale.type_text(), plan.filters);
+    return make_error(Code::kInvalidInput, "w_scale is {}, expected 1 or {} elements", w_scale.type_text(),
+                      plan.filters);
   const Tensor* bias = context.has_input(8) ? &context.input(8) : nullptr;
   if (bias && bias->size() != plan.filters)
     return make_error(Code::kInvalidInput, "the bias is {}, expected {} elements", bias->type_text(), plan.filters);
@@ -123,11 +129,14 @@ Status eval_qlinear_conv(EvalContext& context) {
   const auto sums = convolve(plan, x_data, w_data);
   Tensor& out = *TUTTI_TRY(context.output(0, context.input(7).dtype(), plan.out_dims));
   const IntRange range = integer_range(out.dtype());
-  const int64_t per_filter = plan.batch * plan.filters == 0 ? 1 : std::max<int64_t>(1, out.size() / (plan.batch * plan.filters));
+  const int64_t per_filter =
+      plan.batch * plan.filters == 0 ? 1 : std::max<int64_t>(1, out.size() / (plan.batch * plan.filters));
   for (int64_t i = 0; i < out.size(); ++i) {
     const int64_t f = i / per_filter % plan.filters;
-    const float scale = x_params.scale * static_cast<float>(w_scale.get_double(w_scale.size() == 1 ? 0 : f)) / y_params.scale;
-    const double sum = static_cast<double>(sums[static_cast<size_t>(i)]) + (bias ? static_cast<double>(bias->get_int(f)) : 0.0);
+    const float scale =
+        x_params.scale * static_cast<float>(w_scale.get_double(w_scale.size() == 1 ? 0 : f)) / y_params.scale;
+    const double sum =
+        static_cast<double>(sums[static_cast<size_t>(i)]) + (bias ? static_cast<double>(bias->get_int(f)) : 0.0);
     out.set_int(i, quantize_value(sum * static_cast<double>(scale), y_params.zero_point, range));
   }
   return ok_status();

@@ -26,7 +26,8 @@ class VectorParam {
     param.line_step_ = 1;
     param.matrix_step_ = tensor->size() == lines ? 0 : lines;
     if (tensor->size() != lines && (matrices == 0 || tensor->size() % lines != 0 || tensor->size() / lines != matrices))
-      return make_error(Code::kInvalidInput, "a scale or zero point is {}, expected 1 or {} elements", tensor->type_text(), lines);
+      return make_error(Code::kInvalidInput, "a scale or zero point is {}, expected 1 or {} elements",
+                        tensor->type_text(), lines);
     return param;
   }
   int64_t get_int(int64_t matrix, int64_t line) const { return tensor_ ? tensor_->get_int(at(matrix, line)) : 0; }
@@ -53,9 +54,11 @@ Result<std::vector<int32_t>> multiply(const MatMulShape& shape, const Operands& 
   const auto b_zero = TUTTI_TRY(VectorParam::make(in.b_zero, shape.n, matrices(*in.b, shape.k, shape.n)));
   std::vector<int32_t> a(static_cast<size_t>(in.a->size())), b(static_cast<size_t>(in.b->size()));
   for (int64_t i = 0; i < in.a->size(); ++i)
-    a[static_cast<size_t>(i)] = static_cast<int32_t>(in.a->get_int(i) - a_zero.get_int(i / (shape.m * shape.k), i / shape.k % shape.m));
+    a[static_cast<size_t>(i)] =
+        static_cast<int32_t>(in.a->get_int(i) - a_zero.get_int(i / (shape.m * shape.k), i / shape.k % shape.m));
   for (int64_t i = 0; i < in.b->size(); ++i)
-    b[static_cast<size_t>(i)] = static_cast<int32_t>(in.b->get_int(i) - b_zero.get_int(i / (shape.k * shape.n), i % shape.n));
+    b[static_cast<size_t>(i)] =
+        static_cast<int32_t>(in.b->get_int(i) - b_zero.get_int(i / (shape.k * shape.n), i % shape.n));
   std::vector<int32_t> out(static_cast<size_t>(TUTTI_TRY(ir::checked_element_count(shape.out_dims))));
   std::vector<int64_t> row(static_cast<size_t>(shape.n));
   size_t at = 0;
@@ -65,21 +68,26 @@ Result<std::vector<int32_t>> multiply(const MatMulShape& shape, const Operands& 
     for (int64_t m = 0; m < shape.m; ++m) {
       std::fill(row.begin(), row.end(), 0);
       for (int64_t k = 0; k < shape.k; ++k)
-        for (int64_t n = 0; n < shape.n; ++n) row[static_cast<size_t>(n)] += int64_t{left[m * shape.k + k]} * right[k * shape.n + n];
+        for (int64_t n = 0; n < shape.n; ++n)
+          row[static_cast<size_t>(n)] += int64_t{left[m * shape.k + k]} * right[k * shape.n + n];
       for (int64_t sum : row) out[at++] = static_cast<int32_t>(sum);
     }
   }
   return out;
 }
 
-const Tensor* optional_input(const EvalContext& context, int i) { return context.has_input(i) ? &context.input(i) : nullptr; }
+const Tensor* optional_input(const EvalContext& context, int i) {
+  return context.has_input(i) ? &context.input(i) : nullptr;
+}
 
-// --- MatMulInteger ------------------------------------------------------------------------------------------------------------------
+// --- MatMulInteger
+// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_matmul_integer(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
   TUTTI_TRY(expect_kind(context, 1, is_byte, "int8 or uint8"));
-  context.set_output(0, ValueType::tensor(DType::kInt32, TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
+  context.set_output(
+      0, ValueType::tensor(DType::kInt32, TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
   return ok_status();
 }
 
@@ -91,12 +99,14 @@ Status eval_matmul_integer(EvalContext& context) {
   return ok_status();
 }
 
-// --- QLinearMatMul ------------------------------------------------------------------------------------------------------------------
+// --- QLinearMatMul
+// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_qlinear(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_quantized, "a quantised type"));
   TUTTI_TRY(expect_kind(context, 3, is_quantized, "a quantised type"));
-  context.set_output(0, ValueType::tensor(context.dtype(7), TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(3)))));
+  context.set_output(
+      0, ValueType::tensor(context.dtype(7), TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(3)))));
   return ok_status();
 }
 
@@ -112,36 +122,44 @@ Status for_each_scaled(const MatMulShape& shape, const std::vector<int32_t>& sum
   int64_t at = 0;
   for (int64_t batch = 0; batch < shape.batch; ++batch)
     for (int64_t m = 0; m < shape.m; ++m)
-      for (int64_t n = 0; n < shape.n; ++n, ++at) f(at, n, static_cast<double>(sums[static_cast<size_t>(at)]), a_scale.get_double(batch, m) * b_scale.get_double(batch, n));
+      for (int64_t n = 0; n < shape.n; ++n, ++at)
+        f(at, n, static_cast<double>(sums[static_cast<size_t>(at)]),
+          a_scale.get_double(batch, m) * b_scale.get_double(batch, n));
   return ok_status();
 }
 
 Status eval_qlinear(EvalContext& context) {
   const Operands in{&context.input(0), &context.input(3), optional_input(context, 2), optional_input(context, 5)};
   if (!is_byte(in.a->dtype()) || !is_byte(in.b->dtype()) || !is_byte(context.input(7).dtype()))
-    return make_error(Code::kUnsupported, "QLinearMatMul of {} and {} is not supported, only int8 and uint8", in.a->type_text(), in.b->type_text());
+    return make_error(Code::kUnsupported, "QLinearMatMul of {} and {} is not supported, only int8 and uint8",
+                      in.a->type_text(), in.b->type_text());
   const MatMulShape shape = TUTTI_TRY(matmul_shape(in.a->dims(), in.b->dims()));
   const auto sums = TUTTI_TRY(multiply(shape, in));
   const QuantParams y = TUTTI_TRY(read_quant_params(context, 6, 7));
   Tensor& out = *TUTTI_TRY(context.output(0, context.input(7).dtype(), shape.out_dims));
   const IntRange range = integer_range(out.dtype());
-  return for_each_scaled(shape, sums, {&context.input(1), &context.input(4)}, [&](int64_t at, int64_t, double sum, double scale) {
-    out.set_int(at, quantize_value(sum * (scale / static_cast<double>(y.scale)), y.zero_point, range));
-  });
+  return for_each_scaled(
+      shape, sums, {&context.input(1), &context.input(4)}, [&](int64_t at, int64_t, double sum, double scale) {
+        out.set_int(at, quantize_value(sum * (scale / static_cast<double>(y.scale)), y.zero_point, range));
+      });
 }
 
-// --- com.microsoft ------------------------------------------------------------------------------------------------------------------
+// --- com.microsoft
+// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_to_float(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
   TUTTI_TRY(expect_kind(context, 1, is_byte, "int8 or uint8"));
-  context.set_output(0, ValueType::tensor(context.dtype(2), TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
+  context.set_output(
+      0, ValueType::tensor(context.dtype(2), TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
   return ok_status();
 }
 
-Status write_scaled(EvalContext& context, const MatMulShape& shape, const Operands& in, const Scales& scales, const Tensor* bias) {
+Status write_scaled(EvalContext& context, const MatMulShape& shape, const Operands& in, const Scales& scales,
+                    const Tensor* bias) {
   const auto sums = TUTTI_TRY(multiply(shape, in));
-  if (bias && bias->size() != shape.n) return make_error(Code::kInvalidInput, "the bias is {}, expected {} elements", bias->type_text(), shape.n);
+  if (bias && bias->size() != shape.n)
+    return make_error(Code::kInvalidInput, "the bias is {}, expected {} elements", bias->type_text(), shape.n);
   Tensor& out = *TUTTI_TRY(context.output(0, scales.b->dtype(), shape.out_dims));
   return for_each_scaled(shape, sums, scales, [&](int64_t at, int64_t column, double sum, double scale) {
     out.set_double(at, sum * scale + (bias ? bias->get_double(column) : 0.0));
@@ -157,7 +175,8 @@ Status eval_to_float(EvalContext& context) {
 Status infer_dynamic_matmul(InferContext& context) {
   TUTTI_TRY(expect_dtype(context, 0, {DType::kFloat32}));
   TUTTI_TRY(expect_kind(context, 1, is_byte, "int8 or uint8"));
-  context.set_output(0, ValueType::tensor(DType::kFloat32, TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
+  context.set_output(
+      0, ValueType::tensor(DType::kFloat32, TUTTI_TRY(infer_matmul_shape(context.shape(0), context.shape(1)))));
   return ok_status();
 }
 

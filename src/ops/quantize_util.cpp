@@ -25,16 +25,20 @@ Result<QuantIndex> QuantIndex::make(const Dims& x, const Dims& scale, int64_t ax
   index.extent_ = extent;
   if (scale.size() == 1 && (block_size == 0 || rank > 1)) {
     if (count != extent)
-      return make_error(Code::kInvalidInput, "the scale has {} elements, but axis {} of {} has {}", count, axis, ir::dims_text(x), extent);
+      return make_error(Code::kInvalidInput, "the scale has {} elements, but axis {} of {} has {}", count, axis,
+                        ir::dims_text(x), extent);
   } else {
     index.blocks_ = scale.size() == x.size() ? scale[static_cast<size_t>(axis)] : 0;
-    if (block_size > 0) index.block_ = block_size;
-    else if (index.blocks_ > 0) index.block_ = (extent + index.blocks_ - 1) / index.blocks_;
+    if (block_size > 0)
+      index.block_ = block_size;
+    else if (index.blocks_ > 0)
+      index.block_ = (extent + index.blocks_ - 1) / index.blocks_;
     Dims expected = x;
-    if (index.block_ > 0) expected[static_cast<size_t>(axis)] = extent / index.block_ + (extent % index.block_ != 0 ? 1 : 0);
+    if (index.block_ > 0)
+      expected[static_cast<size_t>(axis)] = extent / index.block_ + (extent % index.block_ != 0 ? 1 : 0);
     if (index.block_ <= 0 || scale != expected)
-      return make_error(Code::kInvalidInput, "the scale has dims {}, expected {} for blocks of {} along axis {} of {}", ir::dims_text(scale),
-                        ir::dims_text(expected), block_size, axis, ir::dims_text(x));
+      return make_error(Code::kInvalidInput, "the scale has dims {}, expected {} for blocks of {} along axis {} of {}",
+                        ir::dims_text(scale), ir::dims_text(expected), block_size, axis, ir::dims_text(x));
   }
   if (index.inner_ == 0 || extent == 0) index = {};
   return index;
@@ -58,7 +62,8 @@ Result<QuantParams> read_quant_params(const ir::EvalContext& context, int scale,
     return make_error(Code::kUnsupported, "the scale at input {} is not one number", scale);
   params.scale = static_cast<float>(context.input(scale).get_double(0));
   if (!context.has_input(zero_point)) return params;
-  if (context.input(zero_point).size() != 1) return make_error(Code::kUnsupported, "the zero point at input {} is not one number", zero_point);
+  if (context.input(zero_point).size() != 1)
+    return make_error(Code::kUnsupported, "the zero point at input {} is not one number", zero_point);
   params.zero_point = context.input(zero_point).get_int(0);
   return params;
 }
@@ -101,8 +106,11 @@ Result<MatMulShape> matmul_shape(const Dims& a, const Dims& b) {
   shape.k = a.back();
   shape.n = b.size() == 1 ? 1 : b.back();
   const int64_t inner = b.size() == 1 ? b[0] : b[b.size() - 2];
-  if (inner != shape.k) return make_error(Code::kInvalidInput, "cannot multiply {} by {}: {} is not {}", ir::dims_text(a), ir::dims_text(b), shape.k, inner);
-  const Dims a_dims(a.begin(), a.size() < 2 ? a.begin() : a.end() - 2), b_dims(b.begin(), b.size() < 2 ? b.begin() : b.end() - 2);
+  if (inner != shape.k)
+    return make_error(Code::kInvalidInput, "cannot multiply {} by {}: {} is not {}", ir::dims_text(a), ir::dims_text(b),
+                      shape.k, inner);
+  const Dims a_dims(a.begin(), a.size() < 2 ? a.begin() : a.end() - 2),
+      b_dims(b.begin(), b.size() < 2 ? b.begin() : b.end() - 2);
   shape.out_dims = TUTTI_TRY(ir::broadcast(a_dims, b_dims));
   shape.batch = TUTTI_TRY(ir::checked_element_count(shape.out_dims));
   shape.a_batch = matrix_numbers(a_dims, shape.out_dims, shape.batch);
@@ -117,9 +125,10 @@ Result<std::optional<Shape>> infer_matmul_shape(const std::optional<Shape>& a, c
   if (a->empty() || b->empty()) return Error(Code::kInvalidModel, "a matrix product needs operands of rank 1 or more");
   const Dim& inner = b->size() == 1 ? (*b)[0] : (*b)[b->size() - 2];
   if (Dim::never_equal(a->back(), inner))
-    return make_error(Code::kInvalidModel, "cannot multiply {} by {}: {} is not {}", ir::shape_text(*a), ir::shape_text(*b), a->back().text(),
-                      inner.text());
-  const Shape a_dims(a->begin(), a->size() < 2 ? a->begin() : a->end() - 2), b_dims(b->begin(), b->size() < 2 ? b->begin() : b->end() - 2);
+    return make_error(Code::kInvalidModel, "cannot multiply {} by {}: {} is not {}", ir::shape_text(*a),
+                      ir::shape_text(*b), a->back().text(), inner.text());
+  const Shape a_dims(a->begin(), a->size() < 2 ? a->begin() : a->end() - 2),
+      b_dims(b->begin(), b->size() < 2 ? b->begin() : b->end() - 2);
   Shape out = TUTTI_TRY(ir::broadcast(a_dims, b_dims));
   if (a->size() > 1) out.push_back((*a)[a->size() - 2]);
   if (b->size() > 1) out.push_back(b->back());

@@ -7,7 +7,8 @@
 
 namespace tutti::ops {
 
-// Which element of a scale (or zero point) belongs to an element of a tensor: one for all, one per index of an axis, or one per block.
+// Which element of a scale (or zero point) belongs to an element of a tensor: one for all, one per index of an axis, or
+// one per block.
 class QuantIndex {
  public:
   // `block_size` 0 takes the block from the shapes. Errors when the scale's dims fit none of the three forms.
@@ -51,6 +52,7 @@ struct MatMulShape {
 };
 Result<MatMulShape> matmul_shape(const ir::Dims& a, const ir::Dims& b);
 // The symbolic form; nothing when a rank is unknown.
-Result<std::optional<ir::Shape>> infer_matmul_shape(const std::optional<ir::Shape>& a, const std::optional<ir::Shape>& b);
+Result<std::optional<ir::Shape>> infer_matmul_shape(const std::optional<ir::Shape>& a,
+                                                    const std::optional<ir::Shape>& b);
 
 }  // namespace tutti::ops

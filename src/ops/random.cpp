@@ -18,7 +18,8 @@ using ir::Tensor;
 // The node's generator: the run's, or one of its own when the node has a seed.
 class Source {
  public:
-  Source(EvalContext& ctx, const std::optional<float>& seed) : own_(seed ? std::bit_cast<uint32_t>(*seed) : 0), random_(seed ? own_ : ctx.random()) {}
+  Source(EvalContext& ctx, const std::optional<float>& seed)
+      : own_(seed ? std::bit_cast<uint32_t>(*seed) : 0), random_(seed ? own_ : ctx.random()) {}
   // In [0, 1), the same on every platform (the standard's distributions are not).
   double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double normal() {  // Box-Muller
@@ -33,7 +34,8 @@ class Source {
 
 Status expect_float_output(DType dtype) {
   if (ir::is_compute_float(dtype)) return ok_status();
-  return make_error(Code::kInvalidModel, "attribute 'dtype' is {}; expected float32, float64, float16 or bfloat16", ir::dtype_name(dtype));
+  return make_error(Code::kInvalidModel, "attribute 'dtype' is {}; expected float32, float64, float16 or bfloat16",
+                    ir::dtype_name(dtype));
 }
 
 DType output_type(DType attribute, DType input) { return attribute == DType::kUndefined ? input : attribute; }
@@ -63,7 +65,8 @@ void fill_normal(EvalContext& ctx, Tensor& out, const A& a) {
 template <class A>
 void fill_uniform(EvalContext& ctx, Tensor& out, const A& a) {
   Source source(ctx, a.seed);
-  for (int64_t i = 0; i < out.size(); ++i) out.set_double(i, a.low + (static_cast<double>(a.high) - a.low) * source.uniform());
+  for (int64_t i = 0; i < out.size(); ++i)
+    out.set_double(i, a.low + (static_cast<double>(a.high) - a.low) * source.uniform());
 }
 
 template <bool kNormal>
@@ -92,7 +95,8 @@ Status eval_bernoulli(EvalContext& ctx) {
   const auto& attrs = ctx.attrs<BernoulliAttrs>();
   const Tensor& in = ctx.input(0);
   const DType dtype = output_type(attrs.dtype, in.dtype());
-  if (!is_number(dtype) && dtype != DType::kBool) return make_error(Code::kUnsupported, "cannot draw {}; expected a number or bool", ir::dtype_name(dtype));
+  if (!is_number(dtype) && dtype != DType::kBool)
+    return make_error(Code::kUnsupported, "cannot draw {}; expected a number or bool", ir::dtype_name(dtype));
   Tensor* out = TUTTI_TRY(ctx.output(0, dtype, in.dims()));
   Source source(ctx, attrs.seed);
   for (int64_t i = 0; i < in.size(); ++i) out->set_double(i, source.uniform() < in.get_double(i) ? 1 : 0);
@@ -103,8 +107,11 @@ Status infer_multinomial(InferContext& ctx) {
   TUTTI_TRY(expect_kind(ctx, 0, ir::is_compute_float, "float32, float64, float16 or bfloat16"));
   TUTTI_TRY(expect_rank(ctx, 0, 2));
   const auto& attrs = ctx.attrs<MultinomialAttrs>();
-  if (attrs.sample_size < 1) return make_error(Code::kInvalidModel, "sample_size is {}; expected 1 or more", attrs.sample_size);
-  if (!is_int32_or_int64(attrs.dtype)) return make_error(Code::kInvalidModel, "attribute 'dtype' is {}; expected int32 or int64", ir::dtype_name(attrs.dtype));
+  if (attrs.sample_size < 1)
+    return make_error(Code::kInvalidModel, "sample_size is {}; expected 1 or more", attrs.sample_size);
+  if (!is_int32_or_int64(attrs.dtype))
+    return make_error(Code::kInvalidModel, "attribute 'dtype' is {}; expected int32 or int64",
+                      ir::dtype_name(attrs.dtype));
   ctx.set_output(0, attrs.dtype, {ctx.shape(0) ? (*ctx.shape(0))[0] : ctx.fresh_dim("batch"), attrs.sample_size});
   return ok_status();
 }
@@ -121,7 +128,8 @@ std::vector<double> cumulative_weights(const Tensor& in, int64_t row, int64_t cl
 Status eval_multinomial(EvalContext& ctx) {
   const auto& attrs = ctx.attrs<MultinomialAttrs>();
   const Tensor& in = ctx.input(0);
-  if (in.rank() != 2 || in.dim(1) == 0) return make_error(Code::kInvalidInput, "input is {}; expected [batch, classes]", in.type_text());
+  if (in.rank() != 2 || in.dim(1) == 0)
+    return make_error(Code::kInvalidInput, "input is {}; expected [batch, classes]", in.type_text());
   const int64_t classes = in.dim(1);
   Tensor* out = TUTTI_TRY(ctx.output(0, attrs.dtype, {in.dim(0), attrs.sample_size}));
   Source source(ctx, attrs.seed);
@@ -136,17 +144,26 @@ Status eval_multinomial(EvalContext& ctx) {
 }
 
 template <class A>
-constexpr OpDef random_op(std::string_view name, int inputs, Status (*infer)(InferContext&), Status (*eval)(EvalContext&)) {
-  return {.name = name, .min_inputs = inputs, .max_inputs = inputs, .make_attrs = ir::make_attrs<A>, .infer = infer, .eval = eval,
-          .tolerance = ir::Tolerance::kApproximate, .traits = ir::kRandom};
+constexpr OpDef random_op(std::string_view name, int inputs, Status (*infer)(InferContext&),
+                          Status (*eval)(EvalContext&)) {
+  return {.name = name,
+          .min_inputs = inputs,
+          .max_inputs = inputs,
+          .make_attrs = ir::make_attrs<A>,
+          .infer = infer,
+          .eval = eval,
+          .tolerance = ir::Tolerance::kApproximate,
+          .traits = ir::kRandom};
 }
 
 }  // namespace
 
 const OpDef kRandomNormal = random_op<RandomAttrs>("RandomNormal", 0, infer_random, eval_random<true>);
 const OpDef kRandomUniform = random_op<RandomAttrs>("RandomUniform", 0, infer_random, eval_random<false>);
-const OpDef kRandomNormalLike = random_op<RandomLikeAttrs>("RandomNormalLike", 1, infer_random_like, eval_random_like<true>);
-const OpDef kRandomUniformLike = random_op<RandomLikeAttrs>("RandomUniformLike", 1, infer_random_like, eval_random_like<false>);
+const OpDef kRandomNormalLike =
+    random_op<RandomLikeAttrs>("RandomNormalLike", 1, infer_random_like, eval_random_like<true>);
+const OpDef kRandomUniformLike =
+    random_op<RandomLikeAttrs>("RandomUniformLike", 1, infer_random_like, eval_random_like<false>);
 const OpDef kBernoulli = random_op<BernoulliAttrs>("Bernoulli", 1, infer_bernoulli, eval_bernoulli);
 const OpDef kMultinomial = random_op<MultinomialAttrs>("Multinomial", 1, infer_multinomial, eval_multinomial);
 

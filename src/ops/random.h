@@ -33,7 +33,9 @@ struct MultinomialAttrs : ir::AttrsOf<MultinomialAttrs> {
   ir::DType dtype = ir::DType::kInt32;
   int64_t sample_size = 1;
   std::optional<float> seed;
-  void fields(ir::FieldVisitor& v) { v.field("dtype", dtype), v.field("sample_size", sample_size), v.field("seed", seed); }
+  void fields(ir::FieldVisitor& v) {
+    v.field("dtype", dtype), v.field("sample_size", sample_size), v.field("seed", seed);
+  }
 };
 
 extern const ir::OpDef kRandomNormal, kRandomUniform, kRandomNormalLike, kRandomUniformLike, kBernoulli, kMultinomial;

@@ -18,13 +18,15 @@ using ir::Tensor;
 
 constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeephole = 7;
 
-// --- shape rule ---------------------------------------------------------------------------------------------------------------------
+// --- shape rule
+// ---------------------------------------------------------------------------------------------------------------------
 
 Result<Dim> hidden_dim(InferContext& context, const RecurrentAttrs& attrs) {
   if (context.shape(kR)) {
     const Dim& dim = context.shape(kR)->back();
     if (attrs.hidden_size && Dim::never_equal(dim, Dim(*attrs.hidden_size)))
-      return make_error(Code::kInvalidModel, "hidden_size is {}, but R is {}", *attrs.hidden_size, context.input(kR).text());
+      return make_error(Code::kInvalidModel, "hidden_size is {}, but R is {}", *attrs.hidden_size,
+                        context.input(kR).text());
     return dim;
   }
   return attrs.hidden_size ? Dim(*attrs.hidden_size) : context.fresh_dim("hidden");
@@ -37,25 +39,30 @@ Status infer_recurrent(InferContext& context, const RecurrentAttrs& attrs, int64
     TUTTI_TRY(expect_same_dtype(context, kX, i));
   }
   if (context.has_input(kLengths)) TUTTI_TRY(expect_dtype(context, kLengths, {DType::kInt32}));
-  if (attrs.layout != 0 && attrs.layout != 1) return make_error(Code::kInvalidModel, "layout is {}, expected 0 or 1", attrs.layout);
+  if (attrs.layout != 0 && attrs.layout != 1)
+    return make_error(Code::kInvalidModel, "layout is {}, expected 0 or 1", attrs.layout);
   const Dim hidden = TUTTI_TRY(hidden_dim(context, attrs));
   const Dim directions(attrs.directions());
-  if (context.shape(kW) && (Dim::never_equal((*context.shape(kW))[0], directions) || Dim::never_equal((*context.shape(kW))[1], hidden * Dim(gates))))
-    return make_error(Code::kInvalidModel, "W is {}, expected [{},{},input size]", context.input(kW).text(), directions.text(),
-                      (hidden * Dim(gates)).text());
+  if (context.shape(kW) && (Dim::never_equal((*context.shape(kW))[0], directions) ||
+                            Dim::never_equal((*context.shape(kW))[1], hidden * Dim(gates))))
+    return make_error(Code::kInvalidModel, "W is {}, expected [{},{},input size]", context.input(kW).text(),
+                      directions.text(), (hidden * Dim(gates)).text());
   const bool batch_first = attrs.layout == 1;
   Shape x = context.shape(kX) ? *context.shape(kX) : fresh_shape(context, 3, "sequence");
   if (context.shape(kW) && Dim::never_equal(x[2], (*context.shape(kW))[2]))
-    return make_error(Code::kInvalidModel, "X is {}, but W is {}: their last dimensions differ", context.input(kX).text(), context.input(kW).text());
+    return make_error(Code::kInvalidModel, "X is {}, but W is {}: their last dimensions differ",
+                      context.input(kX).text(), context.input(kW).text());
   const Dim steps = x[batch_first ? 1 : 0], batch = x[batch_first ? 0 : 1];
   const Shape last = batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
-  context.set_output(0, context.dtype(kX), batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden});
+  context.set_output(0, context.dtype(kX),
+                     batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden});
   context.set_output(1, context.dtype(kX), last);
   context.set_output(2, context.dtype(kX), last);
   return ok_status();
 }
 
-// --- kernel -------------------------------------------------------------------------------------------------------------------------
+// --- kernel
+// -------------------------------------------------------------------------------------------------------------------------
 
 struct Sizes {
   int64_t steps, batch, input, hidden, directions, gates;
@@ -74,7 +81,8 @@ Result<Sizes> read_sizes(const EvalContext& context, const RecurrentAttrs& attrs
   Sizes s{x[0], x[1], x[2], r[2], attrs.directions(), gates, attrs.layout == 1};
   if (s.batch_first) std::swap(s.steps, s.batch);
   if (w != Dims{s.directions, gates * s.hidden, s.input} || r != Dims{s.directions, gates * s.hidden, s.hidden})
-    return make_error(Code::kInvalidInput, "W {} and R {} do not fit X {} with {} gates", ir::dims_text(w), ir::dims_text(r), ir::dims_text(x), gates);
+    return make_error(Code::kInvalidInput, "W {} and R {} do not fit X {} with {} gates", ir::dims_text(w),
+                      ir::dims_text(r), ir::dims_text(x), gates);
   return s;
 }
 
@@ -82,7 +90,8 @@ Result<std::vector<double>> read_doubles(const EvalContext& context, int i, int6
   std::vector<double> out(static_cast<size_t>(expected), 0.0);
   if (!context.has_input(i)) return out;
   const Tensor& tensor = context.input(i);
-  if (tensor.size() != expected) return make_error(Code::kInvalidInput, "input {} is {}, expected {} elements", i, tensor.type_text(), expected);
+  if (tensor.size() != expected)
+    return make_error(Code::kInvalidInput, "input {} is {}, expected {} elements", i, tensor.type_text(), expected);
   for (int64_t k = 0; k < expected; ++k) out[static_cast<size_t>(k)] = tensor.get_double(k);
   return out;
 }
@@ -100,10 +109,12 @@ Result<Operands> read_operands(const EvalContext& context, const Sizes& s) {
   in.lengths.assign(static_cast<size_t>(s.batch), s.steps);
   if (!context.has_input(kLengths)) return in;
   if (context.input(kLengths).size() != s.batch)
-    return make_error(Code::kInvalidInput, "sequence_lens is {}, expected {} elements", context.input(kLengths).type_text(), s.batch);
+    return make_error(Code::kInvalidInput, "sequence_lens is {}, expected {} elements",
+                      context.input(kLengths).type_text(), s.batch);
   in.lengths = context.input(kLengths).to_int64();
   for (int64_t length : in.lengths)
-    if (length < 0 || length > s.steps) return make_error(Code::kInvalidInput, "a sequence length is {}, expected 0 to {}", length, s.steps);
+    if (length < 0 || length > s.steps)
+      return make_error(Code::kInvalidInput, "a sequence length is {}, expected 0 to {}", length, s.steps);
   return in;
 }
 
@@ -114,9 +125,13 @@ struct Cell {
   const Activation* activations;
   std::optional<float> clip;
 
-  double clipped(double value) const { return clip ? std::clamp(value, -static_cast<double>(*clip), static_cast<double>(*clip)) : value; }
+  double clipped(double value) const {
+    return clip ? std::clamp(value, -static_cast<double>(*clip), static_cast<double>(*clip)) : value;
+  }
   double act(int which, double value) const { return activations[which](clipped(value)); }
-  double input_part(int64_t line, const double* x) const { return dot(w + line * sizes.input, x, sizes.input) + b[line]; }
+  double input_part(int64_t line, const double* x) const {
+    return dot(w + line * sizes.input, x, sizes.input) + b[line];
+  }
   double state_part(int64_t line, const double* h) const {
     return dot(r + line * sizes.hidden, h, sizes.hidden) + b[sizes.gates * sizes.hidden + line];
   }
@@ -182,7 +197,8 @@ struct Outputs {
 
 Outputs allocate_outputs(const Sizes& s, DType dtype) {
   const Dims last = s.batch_first ? Dims{s.batch, s.directions, s.hidden} : Dims{s.directions, s.batch, s.hidden};
-  const Dims all = s.batch_first ? Dims{s.batch, s.steps, s.directions, s.hidden} : Dims{s.steps, s.directions, s.batch, s.hidden};
+  const Dims all =
+      s.batch_first ? Dims{s.batch, s.steps, s.directions, s.hidden} : Dims{s.steps, s.directions, s.batch, s.hidden};
   return {Tensor::zeros(dtype, all), Tensor::zeros(dtype, last), Tensor::zeros(dtype, last)};
 }
 
@@ -192,15 +208,18 @@ void store(Tensor& dst, int64_t at, const std::vector<double>& values) {
 
 // Runs one direction of one sequence. Steps past the sequence's length stay zero in `y`.
 template <class Step>
-void run_sequence(const Sizes& s, const Operands& in, int64_t direction, int64_t batch, const Step& step, Outputs& out) {
+void run_sequence(const Sizes& s, const Operands& in, int64_t direction, int64_t batch, const Step& step,
+                  Outputs& out) {
   const int64_t state_at = (s.batch_first ? batch * s.directions + direction : direction * s.batch + batch) * s.hidden;
-  State state{{in.h.begin() + state_at, in.h.begin() + state_at + s.hidden}, {in.c.begin() + state_at, in.c.begin() + state_at + s.hidden}};
+  State state{{in.h.begin() + state_at, in.h.begin() + state_at + s.hidden},
+              {in.c.begin() + state_at, in.c.begin() + state_at + s.hidden}};
   const int64_t length = in.lengths[static_cast<size_t>(batch)];
   for (int64_t i = 0; i < length; ++i) {
     const int64_t t = step.reverse ? length - 1 - i : i;
     const int64_t x_at = (s.batch_first ? batch * s.steps + t : t * s.batch + batch) * s.input;
     step.run(in.x.data() + x_at, state);
-    const int64_t y_at = s.batch_first ? (batch * s.steps + t) * s.directions + direction : (t * s.directions + direction) * s.batch + batch;
+    const int64_t y_at = s.batch_first ? (batch * s.steps + t) * s.directions + direction
+                                       : (t * s.directions + direction) * s.batch + batch;
     store(out.y, y_at * s.hidden, state.h);
   }
   store(out.h, state_at, state.h);
@@ -215,7 +234,8 @@ struct DirectedStep {
 
 // `cell_step(cell, x, state)` is one step of the layer; `defaults` are its activations.
 template <class CellStep>
-Status eval_recurrent(EvalContext& context, const RecurrentAttrs& attrs, const std::vector<std::string>& defaults, const CellStep& cell_step) {
+Status eval_recurrent(EvalContext& context, const RecurrentAttrs& attrs, const std::vector<std::string>& defaults,
+                      const CellStep& cell_step) {
   const int64_t gates = defaults.size() == 3 ? 4 : defaults.size() == 2 ? 3 : 1;
   const Sizes s = TUTTI_TRY(read_sizes(context, attrs, gates));
   (void)TUTTI_TRY(ir::checked_element_count({std::max<int64_t>(s.steps, 1), s.batch, s.directions, s.hidden}));
@@ -224,8 +244,13 @@ Status eval_recurrent(EvalContext& context, const RecurrentAttrs& attrs, const s
   Outputs out = allocate_outputs(s, context.input(kX).dtype());
   const int64_t lines = gates * s.hidden;
   for (int64_t d = 0; d < s.directions; ++d) {
-    const Cell cell{s, in.w.data() + d * lines * s.input, in.r.data() + d * lines * s.hidden, in.b.data() + d * 2 * lines,
-                    in.p.data() + d * 3 * s.hidden, activations.data() + static_cast<size_t>(d) * defaults.size(), attrs.clip};
+    const Cell cell{s,
+                    in.w.data() + d * lines * s.input,
+                    in.r.data() + d * lines * s.hidden,
+                    in.b.data() + d * 2 * lines,
+                    in.p.data() + d * 3 * s.hidden,
+                    activations.data() + static_cast<size_t>(d) * defaults.size(),
+                    attrs.clip};
     const auto run = [&](const double* x, State& state) { cell_step(cell, x, state); };
     const DirectedStep<decltype(run)> step{d == 1 || attrs.direction == Direction::kReverse, run};
     for (int64_t batch = 0; batch < s.batch; ++batch) run_sequence(s, in, d, batch, step, out);
@@ -244,14 +269,16 @@ Status eval_rnn(EvalContext& context) { return eval_recurrent(context, context.a
 
 Status eval_gru(EvalContext& context) {
   const auto& attrs = context.attrs<GruAttrs>();
-  return eval_recurrent(context, attrs, {"Sigmoid", "Tanh"},
-                        [&](const Cell& cell, const double* x, State& state) { gru_step(cell, x, state, attrs.linear_before_reset); });
+  return eval_recurrent(context, attrs, {"Sigmoid", "Tanh"}, [&](const Cell& cell, const double* x, State& state) {
+    gru_step(cell, x, state, attrs.linear_before_reset);
+  });
 }
 
 Status eval_lstm(EvalContext& context) {
   const auto& attrs = context.attrs<LstmAttrs>();
-  return eval_recurrent(context, attrs, {"Sigmoid", "Tanh", "Tanh"},
-                        [&](const Cell& cell, const double* x, State& state) { lstm_step(cell, x, state, attrs.input_forget); });
+  return eval_recurrent(
+      context, attrs, {"Sigmoid", "Tanh", "Tanh"},
+      [&](const Cell& cell, const double* x, State& state) { lstm_step(cell, x, state, attrs.input_forget); });
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ const Form* find_form(std::string_view name) {
       {"tanh", kNone, kNone, [](double x, double, double) { return std::tanh(x); }},
       {"sigmoid", kNone, kNone, [](double x, double, double) { return sigmoid(x); }},
       {"softsign", kNone, kNone, [](double x, double, double) { return x / (1 + std::abs(x)); }},
-      {"softplus", kNone, kNone, [](double x, double, double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
+      {"softplus", kNone, kNone,
+       [](double x, double, double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
       {"affine", 1.0, 0.0, [](double x, double a, double b) { return a * x + b; }},
       {"scaledtanh", 1.0, 1.0, [](double x, double a, double b) { return a * std::tanh(b * x); }},
       {"hardsigmoid", 0.2, 0.5, [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
@@ -38,21 +39,26 @@ const Form* find_form(std::string_view name) {
 
 }  // namespace
 
-Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attrs, const std::vector<std::string>& defaults) {
+Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attrs,
+                                                      const std::vector<std::string>& defaults) {
   std::vector<std::string> names = attrs.activations;
   const size_t expected = defaults.size() * static_cast<size_t>(attrs.directions());
   if (names.empty())
     for (size_t i = 0; i < expected; ++i) names.push_back(defaults[i % defaults.size()]);
   // Old exporters write the forward functions only, and ONNX's own default for RNN names two.
-  while (names.size() < expected && names.size() >= defaults.size()) names.push_back(names[names.size() - defaults.size()]);
-  if (names.size() < expected) return make_error(Code::kInvalidModel, "found {} activations, expected {}", names.size(), expected);
+  while (names.size() < expected && names.size() >= defaults.size())
+    names.push_back(names[names.size() - defaults.size()]);
+  if (names.size() < expected)
+    return make_error(Code::kInvalidModel, "found {} activations, expected {}", names.size(), expected);
   names.resize(expected);
   std::vector<Activation> out;
   size_t next_alpha = 0, next_beta = 0;
   for (std::string name : names) {
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const Form* form = find_form(name);
-    if (form == nullptr) return make_error(Code::kUnsupported, "there is no activation '{}' for recurrent layers", name);
+    if (form == nullptr)
+      return make_error(Code::kUnsupported, "there is no activation '{}' for recurrent layers", name);
     double alpha = form->alpha.value_or(0), beta = form->beta.value_or(0);
     if (form->alpha && next_alpha < attrs.activation_alpha.size()) alpha = attrs.activation_alpha[next_alpha++];
     if (form->beta && next_beta < attrs.activation_beta.size()) beta = attrs.activation_beta[next_beta++];

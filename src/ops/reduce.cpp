@@ -23,10 +23,12 @@ using ir::Shape;
 using ir::Tensor;
 using ir::Tolerance;
 
-// --- shapes --------------------------------------------------------------------------------------------------------------------
+// --- shapes
+// --------------------------------------------------------------------------------------------------------------------
 
 // Which axes go; nothing reduced at all when `noop`.
-Result<std::vector<bool>> reduced_axes(const std::optional<std::vector<int64_t>>& axes, int64_t rank, bool noop_with_empty) {
+Result<std::vector<bool>> reduced_axes(const std::optional<std::vector<int64_t>>& axes, int64_t rank,
+                                       bool noop_with_empty) {
   std::vector<bool> out(static_cast<size_t>(rank), false);
   if (!axes || axes->empty()) {
     if (!noop_with_empty) out.assign(out.size(), true);
@@ -40,8 +42,10 @@ template <class D>
 std::vector<D> reduced_shape(const std::vector<D>& in, const std::vector<bool>& reduced, bool keepdims) {
   std::vector<D> out;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!reduced[i]) out.push_back(in[i]);
-    else if (keepdims) out.push_back(D(1));
+    if (!reduced[i])
+      out.push_back(in[i]);
+    else if (keepdims)
+      out.push_back(D(1));
   }
   return out;
 }
@@ -58,9 +62,12 @@ Status infer_reduce(InferContext& ctx, bool (*accepts)(DType), std::string_view 
   }
   if (ctx.has_input(1) && !axes) {
     const auto count = vector_length(ctx, 1);
-    if (attrs.keepdims) ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank(), "reduced"));
-    else if (count && *count > 0 && *count <= ctx.input(0).rank()) ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank() - *count, "reduced"));
-    else ctx.set_output_unranked(0, ctx.dtype(0));
+    if (attrs.keepdims)
+      ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank(), "reduced"));
+    else if (count && *count > 0 && *count <= ctx.input(0).rank())
+      ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank() - *count, "reduced"));
+    else
+      ctx.set_output_unranked(0, ctx.dtype(0));
     return ok_status();
   }
   const auto reduced = TUTTI_TRY(reduced_axes(axes, ctx.input(0).rank(), attrs.noop_with_empty_axes));
@@ -70,7 +77,8 @@ Status infer_reduce(InferContext& ctx, bool (*accepts)(DType), std::string_view 
 
 Status infer_reduce_number(InferContext& ctx) { return infer_reduce(ctx, is_arithmetic, "a number"); }
 Status infer_reduce_ordered(InferContext& ctx) {
-  return infer_reduce(ctx, [](DType d) { return is_arithmetic(d) || d == DType::kBool; }, "a number or bool");
+  return infer_reduce(
+      ctx, [](DType d) { return is_arithmetic(d) || d == DType::kBool; }, "a number or bool");
 }
 // Shape arithmetic over a vector of dimensions.
 bool reduces_vector(const InferContext& ctx) {
@@ -93,7 +101,8 @@ Status infer_reduce_sum(InferContext& ctx) {
   return ok_status();
 }
 
-// --- folding -------------------------------------------------------------------------------------------------------------------
+// --- folding
+// -------------------------------------------------------------------------------------------------------------------
 
 // One fold: start value, step, and what becomes of the total of `count` elements. All in the wide type C.
 template <class C>
@@ -103,7 +112,10 @@ struct Fold {
   C (*finish)(C total, int64_t count);
 };
 
-template <class C> C keep(C total, int64_t) { return total; }
+template <class C>
+C keep(C total, int64_t) {
+  return total;
+}
 
 // The walk visits kept axes outside and reduced axes inside, so that one total is live at a time.
 struct ReduceWalk {
@@ -131,9 +143,10 @@ C fold_at(const Tensor& in, const StridedWalk& inner, int64_t base, const Fold<C
 template <class F>
 void for_each_total(const ReduceWalk& walk, F f) {
   const StridedWalk inner(walk.inner_dims, {walk.inner_strides});
-  StridedWalk(walk.kept_dims, {walk.kept_strides}).for_each_run([&](int64_t begin, int64_t count, const int64_t* at, const int64_t* strides) {
-    for (int64_t k = 0; k < count; ++k) f(begin + k, at[0] + k * strides[0], inner);
-  });
+  StridedWalk(walk.kept_dims, {walk.kept_strides})
+      .for_each_run([&](int64_t begin, int64_t count, const int64_t* at, const int64_t* strides) {
+        for (int64_t k = 0; k < count; ++k) f(begin + k, at[0] + k * strides[0], inner);
+      });
 }
 
 struct Prepared {
@@ -161,39 +174,68 @@ void run_fold(const Tensor& in, Prepared& prepared, const Fold<C>& fold) {
 }
 
 // Sums wrap in integers, without the undefined overflow of signed ones.
-template <class C> C plus(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return a + b;
-  else return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+template <class C>
+C plus(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return a + b;
+  else
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-template <class C> C times(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return a * b;
-  else return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+template <class C>
+C times(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return a * b;
+  else
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
-template <class C> C magnitude(C x) {
-  if constexpr (std::is_same_v<C, uint64_t>) return x;
-  else return x < 0 ? times(x, C(-1)) : x;
+template <class C>
+C magnitude(C x) {
+  if constexpr (std::is_same_v<C, uint64_t>)
+    return x;
+  else
+    return x < 0 ? times(x, C(-1)) : x;
 }
-template <class C> C through_double(C total, double (*f)(double)) { return static_cast<C>(f(static_cast<double>(total))); }
+template <class C>
+C through_double(C total, double (*f)(double)) {
+  return static_cast<C>(f(static_cast<double>(total)));
+}
 
-template <class C> Fold<C> sum_fold() { return {C(0), [](C t, C x) { return plus(t, x); }, keep<C>}; }
-template <class C> Fold<C> prod_fold() { return {C(1), [](C t, C x) { return times(t, x); }, keep<C>}; }
-template <class C> Fold<C> l1_fold() { return {C(0), [](C t, C x) { return plus(t, magnitude(x)); }, keep<C>}; }
-template <class C> Fold<C> square_fold() { return {C(0), [](C t, C x) { return plus(t, times(x, x)); }, keep<C>}; }
-template <class C> Fold<C> l2_fold() {
+template <class C>
+Fold<C> sum_fold() {
+  return {C(0), [](C t, C x) { return plus(t, x); }, keep<C>};
+}
+template <class C>
+Fold<C> prod_fold() {
+  return {C(1), [](C t, C x) { return times(t, x); }, keep<C>};
+}
+template <class C>
+Fold<C> l1_fold() {
+  return {C(0), [](C t, C x) { return plus(t, magnitude(x)); }, keep<C>};
+}
+template <class C>
+Fold<C> square_fold() {
+  return {C(0), [](C t, C x) { return plus(t, times(x, x)); }, keep<C>};
+}
+template <class C>
+Fold<C> l2_fold() {
   Fold<C> fold = square_fold<C>();
   fold.finish = [](C t, int64_t) { return through_double(t, [](double x) { return std::sqrt(x); }); };
   return fold;
 }
-template <class C> Fold<C> log_sum_fold() {
+template <class C>
+Fold<C> log_sum_fold() {
   Fold<C> fold = sum_fold<C>();
   fold.finish = [](C t, int64_t) { return through_double(t, [](double x) { return std::log(x); }); };
   return fold;
 }
-template <class C> Fold<C> mean_fold() {
+template <class C>
+Fold<C> mean_fold() {
   Fold<C> fold = sum_fold<C>();
   fold.finish = [](C t, int64_t count) -> C {
-    if constexpr (std::is_same_v<C, double>) return t / static_cast<double>(count);
-    else return count == 0 ? C(0) : t / static_cast<C>(count);
+    if constexpr (std::is_same_v<C, double>)
+      return t / static_cast<double>(count);
+    else
+      return count == 0 ? C(0) : t / static_cast<C>(count);
   };
   return fold;
 }
@@ -202,16 +244,20 @@ template <auto MakeDouble, auto MakeSigned, auto MakeUnsigned>
 Status eval_fold(EvalContext& ctx) {
   Prepared prepared = TUTTI_TRY(prepare(ctx));
   return dispatch_wide(ctx.input(0).dtype(), [&]<class C>() {
-    if constexpr (std::is_same_v<C, double>) run_fold<C>(ctx.input(0), prepared, MakeDouble());
-    else if constexpr (std::is_same_v<C, int64_t>) run_fold<C>(ctx.input(0), prepared, MakeSigned());
-    else run_fold<C>(ctx.input(0), prepared, MakeUnsigned());
+    if constexpr (std::is_same_v<C, double>)
+      run_fold<C>(ctx.input(0), prepared, MakeDouble());
+    else if constexpr (std::is_same_v<C, int64_t>)
+      run_fold<C>(ctx.input(0), prepared, MakeSigned());
+    else
+      run_fold<C>(ctx.input(0), prepared, MakeUnsigned());
   });
 }
 
 // The least value of the type: what the maximum of nothing is.
 template <class C>
 C limit_of(DType dtype, bool lowest) {
-  if constexpr (std::is_same_v<C, double>) return lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  if constexpr (std::is_same_v<C, double>)
+    return lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   const int bits = dtype == DType::kBool ? 1 : ir::dtype_bits(dtype);
   if constexpr (std::is_same_v<C, uint64_t>) return lowest ? 0 : ~uint64_t{0} >> (64 - bits);
   const auto top = static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
@@ -236,7 +282,8 @@ Status eval_extreme(EvalContext& ctx) {
 Status eval_log_sum_exp(EvalContext& ctx) {
   Prepared prepared = TUTTI_TRY(prepare(ctx));
   const Tensor& in = ctx.input(0);
-  const Fold<double> largest{-std::numeric_limits<double>::infinity(), [](double t, double x) { return std::isnan(x) || x > t ? x : t; }, keep<double>};
+  const Fold<double> largest{-std::numeric_limits<double>::infinity(),
+                             [](double t, double x) { return std::isnan(x) || x > t ? x : t; }, keep<double>};
   for_each_total(prepared.walk, [&](int64_t to, int64_t base, const StridedWalk& inner) {
     const double top = fold_at(in, inner, base, largest), shift = std::isfinite(top) ? top : 0;
     double total = 0;
@@ -251,8 +298,14 @@ Status eval_log_sum_exp(EvalContext& ctx) {
   return ok_status();
 }
 
-constexpr OpDef reduce(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&), Tolerance tolerance) {
-  return {.name = name, .min_inputs = 1, .max_inputs = 2, .make_attrs = ir::make_attrs<ReduceAttrs>, .infer = infer, .eval = eval,
+constexpr OpDef reduce(std::string_view name, Status (*infer)(InferContext&), Status (*eval)(EvalContext&),
+                       Tolerance tolerance) {
+  return {.name = name,
+          .min_inputs = 1,
+          .max_inputs = 2,
+          .make_attrs = ir::make_attrs<ReduceAttrs>,
+          .infer = infer,
+          .eval = eval,
           .tolerance = tolerance};
 }
 

@@ -36,8 +36,10 @@ Status infer_arg(InferContext& ctx) {
   }
   Shape out = *ctx.shape(0);
   const auto axis = static_cast<size_t>(TUTTI_TRY(axis_of(ctx, 0, attrs.axis)));
-  if (attrs.keepdims) out[axis] = 1;
-  else out.erase(out.begin() + static_cast<int64_t>(axis));
+  if (attrs.keepdims)
+    out[axis] = 1;
+  else
+    out.erase(out.begin() + static_cast<int64_t>(axis));
   ctx.set_output(0, DType::kInt64, std::move(out));
   return ok_status();
 }
@@ -69,10 +71,13 @@ Status eval_arg(EvalContext& ctx) {
   const Tensor& in = ctx.input(0);
   const int64_t at = TUTTI_TRY(ir::normalize_axis(attrs.axis, in.rank()));
   const Axis axis(in.dims(), at);
-  if (axis.length == 0 && axis.outer * axis.inner > 0) return make_error(Code::kInvalidInput, "axis {} of {} is empty; expected an element", at, in.type_text());
+  if (axis.length == 0 && axis.outer * axis.inner > 0)
+    return make_error(Code::kInvalidInput, "axis {} of {} is empty; expected an element", at, in.type_text());
   Dims dims = in.dims();
-  if (attrs.keepdims) dims[static_cast<size_t>(at)] = 1;
-  else dims.erase(dims.begin() + at);
+  if (attrs.keepdims)
+    dims[static_cast<size_t>(at)] = 1;
+  else
+    dims.erase(dims.begin() + at);
   Tensor* out = TUTTI_TRY(ctx.output(0, DType::kInt64, dims));
   return dispatch_wide(in.dtype(), [&]<class C>() { find_best<kLargest, C>(in, axis, attrs.select_last_index, *out); });
 }
@@ -80,14 +85,18 @@ Status eval_arg(EvalContext& ctx) {
 Status infer_cumulative(InferContext& ctx) {
   TUTTI_TRY(expect_kind(ctx, 1, is_int32_or_int64, "int32 or int64"));
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
-  if (const auto axis = ctx.ints_value(1); axis && axis->size() == 1 && ctx.shape(0)) TUTTI_TRY(axis_of(ctx, 0, axis->front()));
+  if (const auto axis = ctx.ints_value(1); axis && axis->size() == 1 && ctx.shape(0))
+    TUTTI_TRY(axis_of(ctx, 0, axis->front()));
   return infer_number_like_first(ctx);
 }
 
 template <class C, bool kProduct>
 C combine(C a, C b) {
-  if constexpr (std::is_same_v<C, double>) return kProduct ? a * b : a + b;
-  else return static_cast<C>(kProduct ? static_cast<uint64_t>(a) * static_cast<uint64_t>(b) : static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (std::is_same_v<C, double>)
+    return kProduct ? a * b : a + b;
+  else
+    return static_cast<C>(kProduct ? static_cast<uint64_t>(a) * static_cast<uint64_t>(b)
+                                   : static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
 template <class C, bool kProduct>
@@ -109,21 +118,43 @@ void scan(const Tensor& in, const Axis& axis, const CumulativeAttrs& attrs, Tens
 template <bool kProduct>
 Status eval_cumulative(EvalContext& ctx) {
   const Tensor& in = ctx.input(0);
-  if (ctx.input(1).size() != 1) return make_error(Code::kInvalidInput, "axis has {} elements; expected 1", ctx.input(1).size());
+  if (ctx.input(1).size() != 1)
+    return make_error(Code::kInvalidInput, "axis has {} elements; expected 1", ctx.input(1).size());
   const int64_t at = TUTTI_TRY(ir::normalize_axis(ctx.input(1).get_int(0), in.rank()));
   Tensor* out = TUTTI_TRY(ctx.output(0, in.dtype(), in.dims()));
-  return dispatch_wide(in.dtype(), [&]<class C>() { scan<C, kProduct>(in, Axis(in.dims(), at), ctx.attrs<CumulativeAttrs>(), *out); });
+  return dispatch_wide(
+      in.dtype(), [&]<class C>() { scan<C, kProduct>(in, Axis(in.dims(), at), ctx.attrs<CumulativeAttrs>(), *out); });
 }
 
 }  // namespace
 
-const OpDef kArgMax{.name = "ArgMax", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<ArgAttrs>, .infer = infer_arg,
-                    .eval = eval_arg<true>, .tolerance = Tolerance::kExact};
-const OpDef kArgMin{.name = "ArgMin", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<ArgAttrs>, .infer = infer_arg,
-                    .eval = eval_arg<false>, .tolerance = Tolerance::kExact};
-const OpDef kCumSum{.name = "CumSum", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<CumulativeAttrs>,
-                    .infer = infer_cumulative, .eval = eval_cumulative<false>, .tolerance = Tolerance::kRounding};
-const OpDef kCumProd{.name = "CumProd", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<CumulativeAttrs>,
-                     .infer = infer_cumulative, .eval = eval_cumulative<true>, .tolerance = Tolerance::kRounding};
+const OpDef kArgMax{.name = "ArgMax",
+                    .min_inputs = 1,
+                    .max_inputs = 1,
+                    .make_attrs = ir::make_attrs<ArgAttrs>,
+                    .infer = infer_arg,
+                    .eval = eval_arg<true>,
+                    .tolerance = Tolerance::kExact};
+const OpDef kArgMin{.name = "ArgMin",
+                    .min_inputs = 1,
+                    .max_inputs = 1,
+                    .make_attrs = ir::make_attrs<ArgAttrs>,
+                    .infer = infer_arg,
+                    .eval = eval_arg<false>,
+                    .tolerance = Tolerance::kExact};
+const OpDef kCumSum{.name = "CumSum",
+                    .min_inputs = 2,
+                    .max_inputs = 2,
+                    .make_attrs = ir::make_attrs<CumulativeAttrs>,
+                    .infer = infer_cumulative,
+                    .eval = eval_cumulative<false>,
+                    .tolerance = Tolerance::kRounding};
+const OpDef kCumProd{.name = "CumProd",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .make_attrs = ir::make_attrs<CumulativeAttrs>,
+                     .infer = infer_cumulative,
+                     .eval = eval_cumulative<true>,
+                     .tolerance = Tolerance::kRounding};
 
 }  // namespace tutti::ops

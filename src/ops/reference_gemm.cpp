@@ -67,7 +67,8 @@ struct Block {
   bool accumulate;
 };
 
-void multiply_block(Tile tile, const Block& block, const float* packed_a, const float* packed_b, float* c, int64_t stride) {
+void multiply_block(Tile tile, const Block& block, const float* packed_a, const float* packed_b, float* c,
+                    int64_t stride) {
   alignas(64) float acc[kTileRows * kTileColumns];
   for (int64_t j = 0; j < block.columns; j += kTileColumns)
     for (int64_t i = 0; i < block.rows; i += kTileRows) {
@@ -91,15 +92,18 @@ void reference_gemm(GemmSize size, GemmOperand a, GemmOperand b, GemmTarget c) {
     for (int64_t i = 0; i < size.m; ++i) std::fill_n(c.data + i * c.row_stride, size.n, 0.0f);
   const int64_t depth_block = std::min(kDepthBlock, size.k);
   std::vector<float> packed_a(static_cast<size_t>(round_up(std::min(kRowBlock, size.m), kTileRows) * depth_block));
-  std::vector<float> packed_b(static_cast<size_t>(round_up(std::min(kColumnBlock, size.n), kTileColumns) * depth_block));
+  std::vector<float> packed_b(
+      static_cast<size_t>(round_up(std::min(kColumnBlock, size.n), kTileColumns) * depth_block));
   for (int64_t p = 0; p < size.k; p += kDepthBlock) {
     const int64_t depth = std::min(kDepthBlock, size.k - p);
     for (int64_t j = 0; j < size.n; j += kColumnBlock) {
       const int64_t columns = std::min(kColumnBlock, size.n - j);
-      pack_b({b.data + p * b.row_stride + j * b.column_stride, b.row_stride, b.column_stride}, depth, columns, packed_b.data());
+      pack_b({b.data + p * b.row_stride + j * b.column_stride, b.row_stride, b.column_stride}, depth, columns,
+             packed_b.data());
       for (int64_t i = 0; i < size.m; i += kRowBlock) {
         const int64_t rows = std::min(kRowBlock, size.m - i);
-        pack_a({a.data + i * a.row_stride + p * a.column_stride, a.row_stride, a.column_stride}, rows, depth, packed_a.data());
+        pack_a({a.data + i * a.row_stride + p * a.column_stride, a.row_stride, a.column_stride}, rows, depth,
+               packed_a.data());
         const Block block{rows, columns, depth, c.accumulate || p > 0};
         multiply_block(tile, block, packed_a.data(), packed_b.data(), c.data + i * c.row_stride + j, c.row_stride);
       }

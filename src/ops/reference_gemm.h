@@ -1,5 +1,5 @@
-// The matrix product of the reference kernels: blocked and vectorised, on one thread. Its bits depend on the sizes only: neither the
-// processor nor the instruction set changes them, because products and sums round separately.
+// The matrix product of the reference kernels: blocked and vectorised, on one thread. Its bits depend on the sizes
+// only: neither the processor nor the instruction set changes them, because products and sums round separately.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct GemmSize {
   int64_t m = 0, n = 0, k = 0;
 };
 
-// c[m,n] = a[m,k] * b[k,n]; rows of `c` are `c_stride` elements apart. With `accumulate` the product is added to what `c` holds.
+// c[m,n] = a[m,k] * b[k,n]; rows of `c` are `c_stride` elements apart. With `accumulate` the product is added to what
+// `c` holds.
 struct GemmTarget {
   float* data = nullptr;
   int64_t row_stride = 0;

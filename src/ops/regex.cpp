@@ -11,10 +11,12 @@ namespace tutti::ops {
 namespace {
 
 constexpr size_t kMaxProgram = 20000;  // instructions, after counted repetitions are written out
-constexpr size_t kMaxAtoms = 200000;     // repetitions parse their atom again
+constexpr size_t kMaxAtoms = 200000;   // repetitions parse their atom again
 constexpr int kMaxDepth = 200, kMaxCount = 1000;
 
-Error syntax_error(std::string_view what) { return make_error(Code::kUnsupported, "the pattern has {}, which is not supported", what); }
+Error syntax_error(std::string_view what) {
+  return make_error(Code::kUnsupported, "the pattern has {}, which is not supported", what);
+}
 
 std::optional<std::vector<std::pair<char32_t, char32_t>>> class_ranges(char32_t letter) {
   switch (letter) {
@@ -39,7 +41,8 @@ std::vector<std::pair<char32_t, char32_t>> complement(const std::vector<std::pai
 
 }  // namespace
 
-// Recursive descent; emits instructions on the way. A piece is the instructions [start, end), entered at start and left at end.
+// Recursive descent; emits instructions on the way. A piece is the instructions [start, end), entered at start and left
+// at end.
 class RegexCompiler {
  public:
   explicit RegexCompiler(std::u32string pattern) : text_(std::move(pattern)) {}
@@ -58,7 +61,8 @@ class RegexCompiler {
   int32_t here() const { return static_cast<int32_t>(regex_.program_.size()); }
 
   Status emit(Regex::Instruction instruction) {
-    if (regex_.program_.size() >= kMaxProgram) return make_error(Code::kLimit, "the pattern needs more than {} steps", kMaxProgram);
+    if (regex_.program_.size() >= kMaxProgram)
+      return make_error(Code::kLimit, "the pattern needs more than {} steps", kMaxProgram);
     if (instruction.next < 0) instruction.next = here() + 1;
     regex_.program_.push_back(instruction);
     return ok_status();
@@ -106,13 +110,19 @@ class RegexCompiler {
   Status repetition(int32_t start, size_t from, int depth) {
     const size_t to = at_;
     int low = 1, high = 1;
-    if (take(U'*')) low = 0, high = -1;
-    else if (take(U'+')) low = 1, high = -1;
-    else if (take(U'?')) low = 0, high = 1;
-    else if (!counted(low, high)) return ok_status();
-    if (low > kMaxCount || high > kMaxCount || (high >= 0 && high < low)) return syntax_error("a repetition count that is out of range");
+    if (take(U'*'))
+      low = 0, high = -1;
+    else if (take(U'+'))
+      low = 1, high = -1;
+    else if (take(U'?'))
+      low = 0, high = 1;
+    else if (!counted(low, high))
+      return ok_status();
+    if (low > kMaxCount || high > kMaxCount || (high >= 0 && high < low))
+      return syntax_error("a repetition count that is out of range");
     take(U'?');  // lazy: the same set of texts
-    if (more() && (text_[at_] == U'*' || text_[at_] == U'+' || text_[at_] == U'?')) return syntax_error("a repetition of a repetition");
+    if (more() && (text_[at_] == U'*' || text_[at_] == U'+' || text_[at_] == U'?'))
+      return syntax_error("a repetition of a repetition");
     const size_t after = at_;
     const auto again = [&]() -> Status {
       at_ = from;
@@ -145,7 +155,8 @@ class RegexCompiler {
     const auto number = [&](int& value) {
       const size_t begin = at_;
       value = 0;
-      while (more() && text_[at_] >= U'0' && text_[at_] <= U'9' && value <= kMaxCount) value = value * 10 + static_cast<int>(text_[at_++] - U'0');
+      while (more() && text_[at_] >= U'0' && text_[at_] <= U'9' && value <= kMaxCount)
+        value = value * 10 + static_cast<int>(text_[at_++] - U'0');
       return at_ > begin;
     };
     if (take(U'{') && number(low)) {
@@ -166,7 +177,9 @@ class RegexCompiler {
       case U'$': return emit({Kind::kEnd});
       case U'[': return bracket();
       case U'(': return group(depth);
-      case U'*': case U'+': case U'?': return syntax_error("a repetition of nothing");
+      case U'*':
+      case U'+':
+      case U'?': return syntax_error("a repetition of nothing");
       case U'\\': return escape();
       default: return emit_set({{{c, c}}});
     }
@@ -208,7 +221,8 @@ class RegexCompiler {
     const bool braces = take(U'{');
     for (int digits = 0; braces ? more() && text_[at_] != U'}' : digits < 2; ++digits) {
       const char32_t c = more() ? to_lower(text_[at_++]) : U' ';
-      if (!((c >= U'0' && c <= U'9') || (c >= U'a' && c <= U'f')) || digits > 5) return syntax_error("a \\x escape that is not a number");
+      if (!((c >= U'0' && c <= U'9') || (c >= U'a' && c <= U'f')) || digits > 5)
+        return syntax_error("a \\x escape that is not a number");
       value = value * 16 + (c <= U'9' ? c - U'0' : c - U'a' + 10);
     }
     if (braces && !take(U'}')) return syntax_error("a \\x{ escape without its end");
@@ -219,7 +233,8 @@ class RegexCompiler {
     if (!more()) return syntax_error("a '\\' at its end");
     const char32_t c = text_[at_++];
     if (auto ranges = class_ranges(c)) return emit_set({*std::move(ranges)});
-    if (auto ranges = class_ranges(to_lower(c)); ranges && c != to_lower(c)) return emit_set({*std::move(ranges), true});
+    if (auto ranges = class_ranges(to_lower(c)); ranges && c != to_lower(c))
+      return emit_set({*std::move(ranges), true});
     if (c == U'A') return emit({Kind::kBegin});
     if (c == U'z') return emit({Kind::kEnd});
     if (c == U'b') return emit({Kind::kBoundary});
@@ -299,7 +314,8 @@ void Regex::follow(int32_t start, Place place, std::vector<int32_t>& list, std::
     switch (instruction.kind) {
       case Kind::kSplit: stack.push_back(instruction.other); [[fallthrough]];
       case Kind::kJump: stack.push_back(instruction.next); break;
-      case Kind::kSet: case Kind::kAccept: list.push_back(at); break;
+      case Kind::kSet:
+      case Kind::kAccept: list.push_back(at); break;
       default:
         if (holds(instruction.kind, place)) stack.push_back(instruction.next);
     }

@@ -1,7 +1,8 @@
 // A regular expression that is matched in time proportional to text times pattern, whatever they are: no backtracking.
 //
-// The syntax is RE2's without captures' effects: literals, '.', classes with ranges and \d \w \s, groups, '|', * + ? {m,n} (lazy forms
-// too), ^ $ \A \z \b \B, and \xHH \n \t escapes. Anything else is refused when the pattern is compiled.
+// The syntax is RE2's without captures' effects: literals, '.', classes with ranges and \d \w \s, groups, '|', * + ?
+// {m,n} (lazy forms too), ^ $ \A \z \b \B, and \xHH \n \t escapes. Anything else is refused when the pattern is
+// compiled.
 #pragma once
 
 #include <string_view>

@@ -19,7 +19,8 @@ double source_position(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t
     case ResizeCoordinates::kHalfPixel: return (x + 0.5) / axis.scale - 0.5;
     case ResizeCoordinates::kHalfPixelSymmetric:
       return in / 2 * (1 - static_cast<double>(axis.out) / axis.width) + (x + 0.5) / axis.scale - 0.5;
-    case ResizeCoordinates::kPytorchHalfPixel: return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : (axis.width == 1 ? -0.5 : 0.0);
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : (axis.width == 1 ? -0.5 : 0.0);
     case ResizeCoordinates::kAlignCorners: return axis.width == 1 ? 0 : x * (in - 1) / (axis.width - 1);
     case ResizeCoordinates::kAsymmetric: return x / axis.scale;
     case ResizeCoordinates::kTfHalfPixelForNn: return (x + 0.5) / axis.scale;
@@ -55,7 +56,7 @@ namespace {
 struct Taps {
   std::vector<int64_t> positions;  // clamped to the input
   std::vector<double> weights;
-  bool extrapolated = false;       // outside the region: the extrapolation value stands instead
+  bool extrapolated = false;  // outside the region: the extrapolation value stands instead
 };
 
 double linear_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
@@ -68,7 +69,8 @@ double cubic_weight(double distance, double a) {
 }
 
 bool is_extrapolated(const ResizeAttrs& attrs, const ResizeAxis& axis, double x) {
-  return attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize && (x < 0 || x > static_cast<double>(axis.in - 1));
+  return attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize &&
+         (x < 0 || x > static_cast<double>(axis.in - 1));
 }
 
 Taps make_taps(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t o) {
@@ -82,8 +84,10 @@ Taps make_taps(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t o) {
   }
   const bool cubic = attrs.mode == ResizeMode::kCubic;
   // The filter widens when shrinking with antialias, but never beyond what covers the whole input.
-  const double scale = attrs.antialias ? std::max(std::min(axis.scale, 1.0), 1.0 / static_cast<double>(4 * axis.in)) : 1.0;
-  const double base = std::ceil(x) - 1, ratio = x - base;  // ratio in (0, 1]: a whole position belongs to the interval on its left
+  const double scale =
+      attrs.antialias ? std::max(std::min(axis.scale, 1.0), 1.0 / static_cast<double>(4 * axis.in)) : 1.0;
+  const double base = std::ceil(x) - 1,
+               ratio = x - base;  // ratio in (0, 1]: a whole position belongs to the interval on its left
   const auto first = static_cast<int64_t>(std::floor((cubic ? -2 : -1) / scale)) + 1;
   double sum = 0;
   for (int64_t i = first; i < 2 - first; ++i) {
@@ -101,12 +105,14 @@ Taps make_taps(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t o) {
 }
 
 bool is_identity(const ResizeAttrs& attrs, const ResizeAxis& axis) {
-  return axis.in == axis.out && axis.scale == 1 && attrs.coordinate_transformation_mode != ResizeCoordinates::kTfCropAndResize;
+  return axis.in == axis.out && axis.scale == 1 &&
+         attrs.coordinate_transformation_mode != ResizeCoordinates::kTfCropAndResize;
 }
 
 // Resizes along one axis of [outer, in, inner].
 template <class C>
-std::vector<C> resize_axis(const ResizeAttrs& attrs, const ResizeAxis& axis, const std::vector<C>& from, int64_t outer, int64_t inner) {
+std::vector<C> resize_axis(const ResizeAttrs& attrs, const ResizeAxis& axis, const std::vector<C>& from, int64_t outer,
+                           int64_t inner) {
   std::vector<C> to(static_cast<size_t>(outer * axis.out * inner));
   for (int64_t o = 0; o < axis.out; ++o) {
     const Taps taps = make_taps(attrs, axis, o);
@@ -114,8 +120,10 @@ std::vector<C> resize_axis(const ResizeAttrs& attrs, const ResizeAxis& axis, con
       for (int64_t i = 0; i < inner; ++i) {
         double sum = 0;
         for (size_t t = 0; t < taps.weights.size(); ++t)
-          sum += taps.weights[t] * static_cast<double>(from[static_cast<size_t>((row * axis.in + taps.positions[t]) * inner + i)]);
-        to[static_cast<size_t>((row * axis.out + o) * inner + i)] = static_cast<C>(taps.extrapolated ? static_cast<double>(attrs.extrapolation_value) : sum);
+          sum += taps.weights[t] *
+                 static_cast<double>(from[static_cast<size_t>((row * axis.in + taps.positions[t]) * inner + i)]);
+        to[static_cast<size_t>((row * axis.out + o) * inner + i)] =
+            static_cast<C>(taps.extrapolated ? static_cast<double>(attrs.extrapolation_value) : sum);
       }
   }
   return to;
@@ -147,7 +155,8 @@ Status pick_nearest(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& pla
   std::vector<std::vector<int64_t>> positions;
   for (const ResizeAxis& axis : plan) {
     auto& own = positions.emplace_back();
-    for (int64_t o = 0; o < axis.out; ++o) own.push_back(is_identity(attrs, axis) ? o : nearest_position(attrs, axis, o));
+    for (int64_t o = 0; o < axis.out; ++o)
+      own.push_back(is_identity(attrs, axis) ? o : nearest_position(attrs, axis, o));
   }
   std::vector<int64_t> at(plan.size(), 0);
   const std::span<const int64_t> outer(out->dims().data(), plan.size() - 1);
@@ -155,13 +164,16 @@ Status pick_nearest(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& pla
   int64_t to = 0;
   do {
     int64_t base = 0;
-    for (size_t d = 0; d + 1 < plan.size(); ++d) base = (base + positions[d][static_cast<size_t>(at[d])]) * plan[d + 1].in;
+    for (size_t d = 0; d + 1 < plan.size(); ++d)
+      base = (base + positions[d][static_cast<size_t>(at[d])]) * plan[d + 1].in;
     for (const int64_t position : last) copy_elements(x, base + position, *out, to++, 1);
   } while (next_index(at, outer));
   return ok_status();
 }
 
-bool crops(const ResizeAttrs& attrs) { return attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize; }
+bool crops(const ResizeAttrs& attrs) {
+  return attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize;
+}
 
 }  // namespace
 

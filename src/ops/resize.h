@@ -8,14 +8,22 @@
 namespace tutti::ops {
 
 enum class ResizeCoordinates : uint8_t {
-  kHalfPixel, kHalfPixelSymmetric, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kTfCropAndResize, kTfHalfPixelForNn,
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kTfCropAndResize,
+  kTfHalfPixelForNn,
 };
 inline constexpr std::array<std::string_view, 7> kResizeCoordinatesNames{
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
 enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic };
 inline constexpr std::array<std::string_view, 3> kResizeModeNames{"nearest", "linear", "cubic"};
 enum class NearestMode : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
-inline constexpr std::array<std::string_view, 4> kNearestModeNames{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+inline constexpr std::array<std::string_view, 4> kNearestModeNames{"round_prefer_floor", "round_prefer_ceil", "floor",
+                                                                   "ceil"};
 enum class AspectPolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };
 inline constexpr std::array<std::string_view, 3> kAspectPolicyNames{"stretch", "not_larger", "not_smaller"};
 

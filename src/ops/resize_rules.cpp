@@ -14,10 +14,12 @@ constexpr double kLargestExtent = 1e15;  // keeps conversions to int64 exact
 
 // floor(in * scale) as an expression, for scales that are fractions with a power of two below; nothing for others.
 std::optional<Dim> scaled_extent(const Dim& in, float scale) {
-  if (const auto known = in.constant()) return Dim(static_cast<int64_t>(std::floor(static_cast<float>(*known) * scale)));
+  if (const auto known = in.constant())
+    return Dim(static_cast<int64_t>(std::floor(static_cast<float>(*known) * scale)));
   for (int64_t divisor = 1; divisor <= 1024; divisor *= 2) {
     const double multiple = static_cast<double>(scale) * static_cast<double>(divisor);
-    if (multiple == std::floor(multiple) && multiple < 1e6) return Dim::floor_div(in * Dim(static_cast<int64_t>(multiple)), Dim(divisor));
+    if (multiple == std::floor(multiple) && multiple < 1e6)
+      return Dim::floor_div(in * Dim(static_cast<int64_t>(multiple)), Dim(divisor));
   }
   return std::nullopt;
 }
@@ -70,10 +72,13 @@ Result<Shape> shape_from_sizes(InferContext& context, const ResizeAttrs& attrs, 
   const auto known_sizes = sizes ? to_dims(*sizes) : std::nullopt, extents = to_dims(picked);
   for (size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = out[static_cast<size_t>(axes[i])];
-    if (sizes && stretch) dim = (*sizes)[i];
+    if (sizes && stretch)
+      dim = (*sizes)[i];
     else if (known_sizes && extents && element_count(*extents) > 0)
-      dim = Dim(round_half_up(aspect_scale(attrs.keep_aspect_ratio_policy, *known_sizes, *extents) * static_cast<double>((*extents)[i])));
-    else dim = context.fresh_dim("resize");
+      dim = Dim(round_half_up(aspect_scale(attrs.keep_aspect_ratio_policy, *known_sizes, *extents) *
+                              static_cast<double>((*extents)[i])));
+    else
+      dim = context.fresh_dim("resize");
     if (const auto known = dim.constant(); known && *known < 0)
       return make_error(Code::kInvalidModel, "sizes has the value {}, expected 0 or more", *known);
   }
@@ -89,7 +94,8 @@ Status infer_resize(InferContext& context) {
   const auto& attrs = context.attrs<ResizeAttrs>();
   const bool scales = is_given(context, 2), sizes = is_given(context, 3);
   if (scales == sizes)
-    return make_error(Code::kInvalidModel, "{} of scales and sizes given, expected exactly one", scales ? "both" : "none");
+    return make_error(Code::kInvalidModel, "{} of scales and sizes given, expected exactly one",
+                      scales ? "both" : "none");
   const DType dtype = context.dtype(0);
   if (attrs.mode != ResizeMode::kNearest && !is_compute_float(dtype) && !(is_integer(dtype) && dtype_bits(dtype) >= 8))
     return make_error(Code::kInvalidModel, "X has element type {}, expected a number for mode {}", dtype_name(dtype),
@@ -99,22 +105,28 @@ Status infer_resize(InferContext& context) {
     return ok_status();
   }
   const auto axes = TUTTI_TRY(resized_axes(attrs, context.input(0).rank()));
-  context.set_output(0, dtype, scales ? TUTTI_TRY(shape_from_scales(context, axes)) : TUTTI_TRY(shape_from_sizes(context, attrs, axes)));
+  context.set_output(
+      0, dtype,
+      scales ? TUTTI_TRY(shape_from_scales(context, axes)) : TUTTI_TRY(shape_from_sizes(context, attrs, axes)));
   return ok_status();
 }
 
-Status fill_roi(const EvalContext& context, const ResizeAttrs& attrs, const std::vector<int64_t>& axes, std::vector<ResizeAxis>& plan) {
+Status fill_roi(const EvalContext& context, const ResizeAttrs& attrs, const std::vector<int64_t>& axes,
+                std::vector<ResizeAxis>& plan) {
   if (attrs.coordinate_transformation_mode != ResizeCoordinates::kTfCropAndResize) return ok_status();
-  if (!context.has_input(1)) return make_error(Code::kInvalidInput, "roi is absent, expected it with tf_crop_and_resize");
+  if (!context.has_input(1))
+    return make_error(Code::kInvalidInput, "roi is absent, expected it with tf_crop_and_resize");
   const Tensor& roi = context.input(1);
   const auto count = static_cast<int64_t>(axes.size());
-  if (roi.size() != 2 * count) return make_error(Code::kInvalidInput, "roi has {} values, expected {}", roi.size(), 2 * count);
+  if (roi.size() != 2 * count)
+    return make_error(Code::kInvalidInput, "roi has {} values, expected {}", roi.size(), 2 * count);
   for (int64_t i = 0; i < count; ++i) {
     ResizeAxis& axis = plan[static_cast<size_t>(axes[static_cast<size_t>(i)])];
     axis.roi_start = roi.get_double(i);
     axis.roi_end = roi.get_double(i + count);
     if (!std::isfinite(axis.roi_start) || !std::isfinite(axis.roi_end))
-      return make_error(Code::kInvalidInput, "roi has the bounds {} and {}, expected finite numbers", axis.roi_start, axis.roi_end);
+      return make_error(Code::kInvalidInput, "roi has the bounds {} and {}, expected finite numbers", axis.roi_start,
+                        axis.roi_end);
   }
   return ok_status();
 }
@@ -132,7 +144,8 @@ Status fill_from_scales(const Tensor& scales, const std::vector<int64_t>& axes, 
   return ok_status();
 }
 
-Status fill_from_sizes(const Tensor& tensor, AspectPolicy policy, const std::vector<int64_t>& axes, std::vector<ResizeAxis>& plan) {
+Status fill_from_sizes(const Tensor& tensor, AspectPolicy policy, const std::vector<int64_t>& axes,
+                       std::vector<ResizeAxis>& plan) {
   TUTTI_TRY(check_count(static_cast<size_t>(tensor.size()), axes.size(), "sizes"));
   const std::vector<int64_t> sizes = tensor.to_int64();
   std::vector<int64_t> extents;
@@ -140,7 +153,9 @@ Status fill_from_sizes(const Tensor& tensor, AspectPolicy policy, const std::vec
   for (size_t i = 0; i < axes.size(); ++i) {
     if (sizes[i] < 0 || static_cast<double>(sizes[i]) > kLargestExtent)
       return make_error(Code::kInvalidInput, "sizes has the value {}, expected 0 or more", sizes[i]);
-    if (extents[i] == 0) return make_error(Code::kInvalidInput, "X has extent 0 on axis {}, expected 1 or more to resize by sizes", axes[i]);
+    if (extents[i] == 0)
+      return make_error(Code::kInvalidInput, "X has extent 0 on axis {}, expected 1 or more to resize by sizes",
+                        axes[i]);
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = plan[static_cast<size_t>(axes[i])];
@@ -174,14 +189,21 @@ Result<std::vector<ResizeAxis>> plan_resize(const EvalContext& context) {
   TUTTI_TRY(fill_roi(context, attrs, axes, plan));
   if (context.has_input(3) && context.input(3).size() > 0)
     TUTTI_TRY(fill_from_sizes(context.input(3), attrs.keep_aspect_ratio_policy, axes, plan));
-  else if (context.has_input(2)) TUTTI_TRY(fill_from_scales(context.input(2), axes, plan));
-  else return make_error(Code::kInvalidInput, "none of scales and sizes given, expected exactly one");
+  else if (context.has_input(2))
+    TUTTI_TRY(fill_from_scales(context.input(2), axes, plan));
+  else
+    return make_error(Code::kInvalidInput, "none of scales and sizes given, expected exactly one");
   for (const ResizeAxis& axis : plan)
-    if (axis.in == 0 && axis.out > 0) return make_error(Code::kInvalidInput, "an axis of extent 0 resized to {}, expected 0", axis.out);
+    if (axis.in == 0 && axis.out > 0)
+      return make_error(Code::kInvalidInput, "an axis of extent 0 resized to {}, expected 0", axis.out);
   return plan;
 }
 
-const OpDef kResize{.name = "Resize", .min_inputs = 1, .max_inputs = 4, .make_attrs = make_attrs<ResizeAttrs>, .infer = infer_resize,
+const OpDef kResize{.name = "Resize",
+                    .min_inputs = 1,
+                    .max_inputs = 4,
+                    .make_attrs = make_attrs<ResizeAttrs>,
+                    .infer = infer_resize,
                     .eval = eval_resize};
 
 }  // namespace tutti::ops

@@ -11,7 +11,8 @@ namespace {
 Status infer_contrib_rotary(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));
   if (context.dtype(1) != DType::kInt64)
-    return make_error(Code::kInvalidModel, "position_ids has element type {}, expected int64", dtype_name(context.dtype(1)));
+    return make_error(Code::kInvalidModel, "position_ids has element type {}, expected int64",
+                      dtype_name(context.dtype(1)));
   TUTTI_TRY(require_rank(context, 2, 2, "cos_cache"));
   TUTTI_TRY(require_rank(context, 3, 2, "sin_cache"));
   if (const auto& x = context.shape(0); x && x->size() != 3 && x->size() != 4)
@@ -32,7 +33,8 @@ Result<RotaryPlan> plan_rotary(const EvalContext& context) {
   TUTTI_TRY(require_equal(cosines.rank(), 2, "the rank of cos_cache"));
   TUTTI_TRY(require_dims(context.input(3), cosines.dims(), "sin_cache"));
   RotaryPlan plan{x.rank() > 0 ? x.dim(0) : 0, 0, 0, 0, 2 * cosines.dim(1), x.rank() == 3};
-  if (attrs.num_heads < 0) return make_error(Code::kInvalidModel, "attribute num_heads is {}, expected 0 or more", attrs.num_heads);
+  if (attrs.num_heads < 0)
+    return make_error(Code::kInvalidModel, "attribute num_heads is {}, expected 0 or more", attrs.num_heads);
   if (x.rank() == 4) {
     plan.heads = x.dim(1);
     plan.length = x.dim(2);
@@ -44,9 +46,11 @@ Result<RotaryPlan> plan_rotary(const EvalContext& context) {
     plan.heads = plan.size > 0 ? x.dim(2) / plan.size : 0;
     TUTTI_TRY(require_equal(plan.heads * plan.size, x.dim(2), "the heads times their size"));
   }
-  if (attrs.rotary_embedding_dim > 0) TUTTI_TRY(require_equal(plan.rotated, attrs.rotary_embedding_dim, "twice the columns of cos_cache"));
+  if (attrs.rotary_embedding_dim > 0)
+    TUTTI_TRY(require_equal(plan.rotated, attrs.rotary_embedding_dim, "twice the columns of cos_cache"));
   if (plan.rotated > plan.size)
-    return make_error(Code::kInvalidInput, "cos_cache has {} columns, expected {} or fewer, half of the head size", cosines.dim(1), plan.size / 2);
+    return make_error(Code::kInvalidInput, "cos_cache has {} columns, expected {} or fewer, half of the head size",
+                      cosines.dim(1), plan.size / 2);
   return plan;
 }
 
@@ -74,7 +78,9 @@ Status eval_contrib_rotary(EvalContext& context) {
       for (int64_t s = 0; s < plan.length; ++s) {
         const int64_t angle = TUTTI_TRY(position_of(context, plan, b, s)) * half;
         for (int64_t h = 0; h < plan.heads; ++h) {
-          const int64_t first = (plan.split ? (b * plan.length + s) * plan.heads + h : (b * plan.heads + h) * plan.length + s) * plan.size;
+          const int64_t first =
+              (plan.split ? (b * plan.length + s) * plan.heads + h : (b * plan.heads + h) * plan.length + s) *
+              plan.size;
           for (int64_t i = 0; i < half; ++i) {
             const int64_t low = first + (interleaved ? 2 * i : i), high = first + (interleaved ? 2 * i + 1 : i + half);
             buffer.data()[low] = view[low] * cosines[angle + i] - view[high] * sines[angle + i];
@@ -89,8 +95,11 @@ Status eval_contrib_rotary(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kContribRotaryEmbedding{.name = "com.microsoft.RotaryEmbedding", .min_inputs = 4, .max_inputs = 4,
-                                    .make_attrs = make_attrs<ContribRotaryEmbeddingAttrs>, .infer = infer_contrib_rotary,
+const OpDef kContribRotaryEmbedding{.name = "com.microsoft.RotaryEmbedding",
+                                    .min_inputs = 4,
+                                    .max_inputs = 4,
+                                    .make_attrs = make_attrs<ContribRotaryEmbeddingAttrs>,
+                                    .infer = infer_contrib_rotary,
                                     .eval = eval_contrib_rotary};
 
 }  // namespace tutti::ops

@@ -16,8 +16,8 @@ using ir::Tensor;
 using ir::ValueId;
 
 bool passes_values_on(std::string_view op) {
-  constexpr std::array<std::string_view, 12> kOps{"Cast", "Concat", "Expand", "Flatten", "Gather", "Identity",
-                                                  "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
+  constexpr std::array<std::string_view, 12> kOps{"Cast",    "Concat", "Expand",  "Flatten", "Gather",    "Identity",
+                                                  "Reshape", "Slice",  "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
@@ -53,8 +53,10 @@ IntegerRange range_of(const Graph& graph, ValueId input) {
     seen[static_cast<size_t>(id)] = true;
     for (const ir::Use& use : graph.value(id).uses) {
       const Node& node = graph.node(use.node);
-      if (const auto number = compared_number(graph, node, use.slot)) range.compared.push_back(*number);
-      else if (const auto bound = selected_rows(graph, node, use.slot)) rows = std::min(rows.value_or(INT64_MAX), *bound);
+      if (const auto number = compared_number(graph, node, use.slot))
+        range.compared.push_back(*number);
+      else if (const auto bound = selected_rows(graph, node, use.slot))
+        rows = std::min(rows.value_or(INT64_MAX), *bound);
       else if (passes_values_on(node.op->name) && (use.slot == 0 || node.op->name == "Concat"))
         for (const ValueId out : node.outputs)
           if (out != ir::kNoValue) frontier.push_back(out);
@@ -74,7 +76,8 @@ void fill_floats(Tensor& tensor, SampleKind kind, std::mt19937_64& random) {
   for (int64_t i = 0; i < tensor.size(); ++i) {
     // Every other row repeats the first one: equal rows must give equal results.
     const int64_t position = (i / row) % 2 == 0 ? i % row : i;
-    tensor.set_double(i, kind == SampleKind::kRandom ? normal(random) : kEdgeValues[static_cast<size_t>(position) % kEdgeValues.size()]);
+    tensor.set_double(i, kind == SampleKind::kRandom ? normal(random)
+                                                     : kEdgeValues[static_cast<size_t>(position) % kEdgeValues.size()]);
   }
 }
 
@@ -95,7 +98,8 @@ IntegerRange clipped(const IntegerRange& range, DType dtype) {
   if (bits >= 32) return range;
   const int64_t high = ir::is_signed_integer(dtype) ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
   // Narrow integers are quantized data or pixels: their whole range is natural.
-  return {ir::is_signed_integer(dtype) ? -high - 1 : 0, range.high > 1 ? std::min(range.high, high) : high, range.compared};
+  return {ir::is_signed_integer(dtype) ? -high - 1 : 0, range.high > 1 ? std::min(range.high, high) : high,
+          range.compared};
 }
 
 }  // namespace
@@ -108,11 +112,13 @@ std::vector<IntegerRange> integer_input_ranges(const Graph& graph) {
   return ranges;
 }
 
-Tensor sample_tensor(DType dtype, const ir::Dims& dims, const IntegerRange& range, SampleKind kind, std::mt19937_64& random) {
+Tensor sample_tensor(DType dtype, const ir::Dims& dims, const IntegerRange& range, SampleKind kind,
+                     std::mt19937_64& random) {
   Tensor out = Tensor::zeros(dtype, dims);
   if (dtype == DType::kString) return out;
   if (ir::is_complex(dtype)) {
-    Tensor parts = Tensor::view(dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64, {2 * out.size()}, out.raw(), nullptr);
+    Tensor parts = Tensor::view(dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64, {2 * out.size()},
+                                out.raw(), nullptr);
     fill_floats(parts, kind, random);
   } else if (ir::is_floating(dtype)) {
     fill_floats(out, kind, random);
@@ -122,14 +128,17 @@ Tensor sample_tensor(DType dtype, const ir::Dims& dims, const IntegerRange& rang
   return out;
 }
 
-Result<std::vector<ir::Datum>> sample_inputs(const Graph& graph, std::span<const ir::Dims> shapes, SampleKind kind, uint64_t seed) {
+Result<std::vector<ir::Datum>> sample_inputs(const Graph& graph, std::span<const ir::Dims> shapes, SampleKind kind,
+                                             uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::vector<IntegerRange> ranges = integer_input_ranges(graph);
   std::vector<ir::Datum> out;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const ir::Port& port = graph.inputs()[i];
     const ir::ValueType& type = graph.value(port.value).type;
-    if (!type.is_tensor()) return make_error(Code::kUnsupported, "input '{}': found {}, expected a tensor to make up random values for", port.name, type.text());
+    if (!type.is_tensor())
+      return make_error(Code::kUnsupported, "input '{}': found {}, expected a tensor to make up random values for",
+                        port.name, type.text());
     TUTTI_TRY(ir::checked_element_count(shapes[i]).with_context(fmt::format("input '{}'", port.name)));
     out.emplace_back(sample_tensor(type.dtype, shapes[i], ranges[i], kind, random));
   }

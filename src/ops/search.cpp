@@ -19,7 +19,8 @@ using ir::Shape;
 using ir::Tensor;
 using ir::ValueType;
 
-// --- TopK ---------------------------------------------------------------------------------------------------------------------------
+// --- TopK
+// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_topk(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_arithmetic, "a number"));
@@ -39,7 +40,8 @@ Status infer_topk(InferContext& context) {
   return ok_status();
 }
 
-// Orders one line of the tensor: the better value first, NaN best of all when the largest are wanted, equal values by index.
+// Orders one line of the tensor: the better value first, NaN best of all when the largest are wanted, equal values by
+// index.
 class LineOrder {
  public:
   LineOrder(const Tensor& x, bool largest) : x_(x), largest_(largest), floating_(ir::is_floating(x.dtype())) {}
@@ -66,7 +68,9 @@ Status eval_topk(EvalContext& context) {
   const int64_t axis = TUTTI_TRY(ir::normalize_axis(attrs.axis, x.rank()));
   const int64_t extent = x.dim(axis);
   const int64_t k = context.input(1).size() == 1 ? context.input(1).get_int(0) : -1;
-  if (k < 0 || k > extent) return make_error(Code::kInvalidInput, "TopK asks for {} of {} elements along axis {} of {}", k, extent, axis, x.type_text());
+  if (k < 0 || k > extent)
+    return make_error(Code::kInvalidInput, "TopK asks for {} of {} elements along axis {} of {}", k, extent, axis,
+                      x.type_text());
   Dims dims = x.dims();
   dims[static_cast<size_t>(axis)] = k;
   Tensor& values = *TUTTI_TRY(context.output(0, x.dtype(), dims));
@@ -90,7 +94,8 @@ Status eval_topk(EvalContext& context) {
   return ok_status();
 }
 
-// --- NonMaxSuppression --------------------------------------------------------------------------------------------------------------
+// --- NonMaxSuppression
+// --------------------------------------------------------------------------------------------------------------
 
 Status infer_nms(InferContext& context) {
   TUTTI_TRY(expect_dtype(context, 0, {DType::kFloat32}));
@@ -111,7 +116,8 @@ Box read_box(std::span<const float> v, bool center) {
 }
 
 float overlap(const Box& a, const Box& b) {
-  const float w = std::max(0.0f, std::min(a.x2, b.x2) - std::max(a.x1, b.x1)), h = std::max(0.0f, std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
+  const float w = std::max(0.0f, std::min(a.x2, b.x2) - std::max(a.x1, b.x1)),
+              h = std::max(0.0f, std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
   const float both = w * h;
   const float all = (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) - both;
   return all > 0 ? both / all : 0.0f;
@@ -127,7 +133,9 @@ std::vector<int64_t> suppress(std::span<const Box> boxes, std::span<const float>
   std::vector<int64_t> order, kept;
   for (size_t i = 0; i < scores.size(); ++i)
     if (!limits.score || scores[i] > *limits.score) order.push_back(static_cast<int64_t>(i));
-  const auto score = [&](int64_t i) { return std::isnan(scores[static_cast<size_t>(i)]) ? -HUGE_VALF : scores[static_cast<size_t>(i)]; };
+  const auto score = [&](int64_t i) {
+    return std::isnan(scores[static_cast<size_t>(i)]) ? -HUGE_VALF : scores[static_cast<size_t>(i)];
+  };
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
   for (int64_t candidate : order) {
     if (static_cast<int64_t>(kept.size()) >= limits.count) break;
@@ -141,12 +149,15 @@ std::vector<int64_t> suppress(std::span<const Box> boxes, std::span<const float>
 
 Status eval_nms(EvalContext& context) {
   const Tensor &boxes = context.input(0), &scores = context.input(1);
-  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.dim(2) != 4 || boxes.dim(0) != scores.dim(0) || boxes.dim(1) != scores.dim(2))
-    return make_error(Code::kInvalidInput, "boxes {} and scores {} do not fit; expected [batches,boxes,4] and [batches,classes,boxes]",
+  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.dim(2) != 4 || boxes.dim(0) != scores.dim(0) ||
+      boxes.dim(1) != scores.dim(2))
+    return make_error(Code::kInvalidInput,
+                      "boxes {} and scores {} do not fit; expected [batches,boxes,4] and [batches,classes,boxes]",
                       boxes.type_text(), scores.type_text());
   NmsLimits limits;
   for (int i = 2; i < 5; ++i)
-    if (context.has_input(i) && context.input(i).size() != 1) return make_error(Code::kInvalidInput, "input {} is not one number", i);
+    if (context.has_input(i) && context.input(i).size() != 1)
+      return make_error(Code::kInvalidInput, "input {} is not one number", i);
   if (context.has_input(2)) limits.count = context.input(2).get_int(0);
   if (context.has_input(3)) limits.iou = static_cast<float>(context.input(3).get_double(0));
   if (context.has_input(4)) limits.score = static_cast<float>(context.input(4).get_double(0));
@@ -155,16 +166,21 @@ Status eval_nms(EvalContext& context) {
   std::vector<Box> parsed(count);
   for (int64_t batch = 0; batch < scores.dim(0); ++batch) {
     for (size_t i = 0; i < count; ++i)
-      parsed[i] = read_box(boxes.data<float>().subspan((static_cast<size_t>(batch) * count + i) * 4, 4), context.attrs<NonMaxSuppressionAttrs>().center_point_box);
+      parsed[i] = read_box(boxes.data<float>().subspan((static_cast<size_t>(batch) * count + i) * 4, 4),
+                           context.attrs<NonMaxSuppressionAttrs>().center_point_box);
     for (int64_t c = 0; c < scores.dim(1); ++c)
-      for (int64_t box : suppress(parsed, scores.data<float>().subspan(static_cast<size_t>(batch * scores.dim(1) + c) * count, count), limits))
+      for (int64_t box :
+           suppress(parsed, scores.data<float>().subspan(static_cast<size_t>(batch * scores.dim(1) + c) * count, count),
+                    limits))
         selected.insert(selected.end(), {batch, c, box});
   }
-  context.set_output(0, Tensor::from<int64_t>({static_cast<int64_t>(selected.size() / 3), 3}, std::span<const int64_t>(selected)));
+  context.set_output(
+      0, Tensor::from<int64_t>({static_cast<int64_t>(selected.size() / 3), 3}, std::span<const int64_t>(selected)));
   return ok_status();
 }
 
-// --- Unique -------------------------------------------------------------------------------------------------------------------------
+// --- Unique
+// -------------------------------------------------------------------------------------------------------------------------
 
 Status infer_unique(InferContext& context) {
   const Dim count = context.fresh_dim("unique");
@@ -173,10 +189,13 @@ Status infer_unique(InferContext& context) {
   if (axis && shape) (*shape)[static_cast<size_t>(TUTTI_TRY(axis_of(context, 0, *axis)))] = count;
   context.set_output(0, ValueType::tensor(context.dtype(0), std::move(shape)));
   context.set_output(1, DType::kInt64, {count});
-  if (axis && !context.shape(0)) context.set_output(2, DType::kInt64, {context.fresh_dim("length")});
+  if (axis && !context.shape(0))
+    context.set_output(2, DType::kInt64, {context.fresh_dim("length")});
   else if (context.shape(0)) {
     const Shape& x = *context.shape(0);
-    context.set_output(2, DType::kInt64, {axis ? x[static_cast<size_t>(TUTTI_TRY(axis_of(context, 0, *axis)))] : product(x, 0, x.size())});
+    context.set_output(
+        2, DType::kInt64,
+        {axis ? x[static_cast<size_t>(TUTTI_TRY(axis_of(context, 0, *axis)))] : product(x, 0, x.size())});
   } else {
     context.set_output(2, DType::kInt64, {context.fresh_dim("length")});
   }
@@ -195,11 +214,13 @@ int compare_elements(const Tensor& x, int64_t a, int64_t b) {
     return p < q ? -1 : static_cast<int>(p > q);
   }
   const int64_t p = x.get_int(a), q = x.get_int(b);
-  if (x.dtype() == DType::kUInt64) return static_cast<uint64_t>(p) < static_cast<uint64_t>(q) ? -1 : static_cast<int>(p != q);
+  if (x.dtype() == DType::kUInt64)
+    return static_cast<uint64_t>(p) < static_cast<uint64_t>(q) ? -1 : static_cast<int>(p != q);
   return p < q ? -1 : static_cast<int>(p > q);
 }
 
-// Numbers of distinct slices: for each slice the group it belongs to, and for each group its first slice, in output order.
+// Numbers of distinct slices: for each slice the group it belongs to, and for each group its first slice, in output
+// order.
 struct Groups {
   std::vector<int64_t> of, first, counts;
 };
@@ -260,7 +281,8 @@ Status eval_unique(EvalContext& context) {
   Tensor& out = *TUTTI_TRY(context.output(0, x.dtype(), dims));
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t g = 0; g < count; ++g)
-      copy_elements(x, (o * extent + groups.first[static_cast<size_t>(g)]) * inner, out, (o * count + g) * inner, inner);
+      copy_elements(x, (o * extent + groups.first[static_cast<size_t>(g)]) * inner, out, (o * count + g) * inner,
+                    inner);
   context.set_output(1, index_vector(groups.first));
   context.set_output(2, index_vector(groups.of));
   context.set_output(3, index_vector(groups.counts));

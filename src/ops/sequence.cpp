@@ -32,7 +32,8 @@ Result<const Datum::Sequence*> sequence_of(const EvalContext& context, int i) {
 // The position held by input `i`, counted from the end when negative; `limit` itself is allowed only for insertion.
 Result<size_t> position_of(const EvalContext& context, int i, size_t length, bool insertion) {
   const Tensor& tensor = context.input(i);
-  if (tensor.size() != 1) return make_error(Code::kInvalidInput, "the position is {}, expected one integer", tensor.type_text());
+  if (tensor.size() != 1)
+    return make_error(Code::kInvalidInput, "the position is {}, expected one integer", tensor.type_text());
   const int64_t n = static_cast<int64_t>(length), given = tensor.get_int(0);
   const int64_t position = given < 0 ? given + n : given;
   if (position < 0 || position > (insertion ? n : n - 1))
@@ -72,7 +73,8 @@ Status infer_construct(InferContext& context) {
 Status eval_construct(EvalContext& context) {
   Datum::Sequence sequence;
   for (int i = 0; i < context.input_count(); ++i) {
-    if (!context.has_input(i) || !context.datum(i).is_tensor()) return make_error(Code::kInvalidInput, "input {} is not a tensor", i);
+    if (!context.has_input(i) || !context.datum(i).is_tensor())
+      return make_error(Code::kInvalidInput, "input {} is not a tensor", i);
     sequence.push_back(context.input(i));
   }
   context.set_output(0, Datum(std::move(sequence)));
@@ -99,7 +101,8 @@ Status infer_erase(InferContext& context) {
 Status eval_erase(EvalContext& context) {
   Datum::Sequence sequence = *TUTTI_TRY(sequence_of(context, 0));
   if (sequence.empty()) return Error(Code::kInvalidInput, "SequenceErase was given an empty sequence");
-  const size_t position = context.has_input(1) ? TUTTI_TRY(position_of(context, 1, sequence.size(), false)) : sequence.size() - 1;
+  const size_t position =
+      context.has_input(1) ? TUTTI_TRY(position_of(context, 1, sequence.size(), false)) : sequence.size() - 1;
   sequence.erase(sequence.begin() + static_cast<ptrdiff_t>(position));
   context.set_output(0, Datum(std::move(sequence)));
   return ok_status();
@@ -116,7 +119,8 @@ Status infer_insert(InferContext& context) {
 
 Status eval_insert(EvalContext& context) {
   Datum::Sequence sequence = *TUTTI_TRY(sequence_of(context, 0));
-  const size_t position = context.has_input(2) ? TUTTI_TRY(position_of(context, 2, sequence.size(), true)) : sequence.size();
+  const size_t position =
+      context.has_input(2) ? TUTTI_TRY(position_of(context, 2, sequence.size(), true)) : sequence.size();
   sequence.insert(sequence.begin() + static_cast<ptrdiff_t>(position), context.input(1));
   context.set_output(0, Datum(std::move(sequence)));
   return ok_status();
@@ -133,7 +137,8 @@ Status eval_length(EvalContext& context) {
   return ok_status();
 }
 
-// --- optional -----------------------------------------------------------------------------------------------------------------------
+// --- optional
+// -----------------------------------------------------------------------------------------------------------------------
 
 Status infer_optional(InferContext& context) {
   const auto& attrs = context.attrs<OptionalAttrs>();
@@ -157,7 +162,8 @@ Status infer_get_element(InferContext& context) {
 }
 
 Status eval_get_element(EvalContext& context) {
-  if (!context.has_input(0)) return Error(Code::kInvalidInput, "OptionalGetElement was given an optional without a value");
+  if (!context.has_input(0))
+    return Error(Code::kInvalidInput, "OptionalGetElement was given an optional without a value");
   context.set_output(0, context.datum(0));
   return ok_status();
 }
@@ -176,7 +182,12 @@ Status eval_has_element(EvalContext& context) {
 
 using ir::Tolerance;
 
-const ir::OpDef kSequenceAt{.name = "SequenceAt", .min_inputs = 2, .max_inputs = 2, .infer = infer_at, .eval = eval_at, .tolerance = Tolerance::kExact};
+const ir::OpDef kSequenceAt{.name = "SequenceAt",
+                            .min_inputs = 2,
+                            .max_inputs = 2,
+                            .infer = infer_at,
+                            .eval = eval_at,
+                            .tolerance = Tolerance::kExact};
 const ir::OpDef kSequenceConstruct{.name = "SequenceConstruct",
                                    .min_inputs = 1,
                                    .max_inputs = ir::kAnyCount,
@@ -188,12 +199,24 @@ const ir::OpDef kSequenceEmpty{.name = "SequenceEmpty",
                                .infer = infer_empty,
                                .eval = eval_empty,
                                .tolerance = Tolerance::kExact};
-const ir::OpDef kSequenceErase{
-    .name = "SequenceErase", .min_inputs = 1, .max_inputs = 2, .infer = infer_erase, .eval = eval_erase, .tolerance = Tolerance::kExact};
-const ir::OpDef kSequenceInsert{
-    .name = "SequenceInsert", .min_inputs = 2, .max_inputs = 3, .infer = infer_insert, .eval = eval_insert, .tolerance = Tolerance::kExact};
-const ir::OpDef kSequenceLength{
-    .name = "SequenceLength", .min_inputs = 1, .max_inputs = 1, .infer = infer_length, .eval = eval_length, .tolerance = Tolerance::kExact};
+const ir::OpDef kSequenceErase{.name = "SequenceErase",
+                               .min_inputs = 1,
+                               .max_inputs = 2,
+                               .infer = infer_erase,
+                               .eval = eval_erase,
+                               .tolerance = Tolerance::kExact};
+const ir::OpDef kSequenceInsert{.name = "SequenceInsert",
+                                .min_inputs = 2,
+                                .max_inputs = 3,
+                                .infer = infer_insert,
+                                .eval = eval_insert,
+                                .tolerance = Tolerance::kExact};
+const ir::OpDef kSequenceLength{.name = "SequenceLength",
+                                .min_inputs = 1,
+                                .max_inputs = 1,
+                                .infer = infer_length,
+                                .eval = eval_length,
+                                .tolerance = Tolerance::kExact};
 const ir::OpDef kOptional{.name = "Optional",
                           .min_inputs = 0,
                           .max_inputs = 1,

@@ -38,7 +38,8 @@ struct OptionalAttrs : ir::AttrsOf<OptionalAttrs> {
   }
 };
 
-extern const ir::OpDef kSequenceAt, kSequenceConstruct, kSequenceEmpty, kSequenceErase, kSequenceInsert, kSequenceLength;
+extern const ir::OpDef kSequenceAt, kSequenceConstruct, kSequenceEmpty, kSequenceErase, kSequenceInsert,
+    kSequenceLength;
 extern const ir::OpDef kSplitToSequence, kConcatFromSequence;
 extern const ir::OpDef kOptional, kOptionalGetElement, kOptionalHasElement;
 

@@ -41,13 +41,15 @@ Result<std::vector<int64_t>> part_lengths(const EvalContext& context, int64_t to
   if (split.rank() == 0) {
     const int64_t length = split.get_int(0);
     if (length < 1) return make_error(Code::kInvalidInput, "the input split is {}, expected a positive length", length);
-    for (int64_t at = 0; at < total; at += std::min(length, total - at)) lengths.push_back(std::min(length, total - at));
+    for (int64_t at = 0; at < total; at += std::min(length, total - at))
+      lengths.push_back(std::min(length, total - at));
     return lengths;
   }
   lengths = split.to_int64();
   int64_t left = total;
   for (int64_t length : lengths) {
-    if (length < 0 || length > left) return make_error(Code::kInvalidInput, "the lengths in split do not add up to {}", total);
+    if (length < 0 || length > left)
+      return make_error(Code::kInvalidInput, "the lengths in split do not add up to {}", total);
     left -= length;
   }
   if (left != 0) return make_error(Code::kInvalidInput, "the lengths in split do not add up to {}", total);
@@ -76,8 +78,10 @@ Status infer_concat(InferContext& context) {
   ValueType type = ValueType::tensor(context.dtype(0), context.shape(0));
   if (type.shape) {
     const int64_t axis = TUTTI_TRY(ir::normalize_axis(attrs.axis, type.rank() + (attrs.new_axis ? 1 : 0)));
-    if (attrs.new_axis) type.shape->insert(type.shape->begin() + axis, context.fresh_dim("length"));
-    else (*type.shape)[static_cast<size_t>(axis)] = context.fresh_dim("length");
+    if (attrs.new_axis)
+      type.shape->insert(type.shape->begin() + axis, context.fresh_dim("length"));
+    else
+      (*type.shape)[static_cast<size_t>(axis)] = context.fresh_dim("length");
   }
   context.set_output(0, std::move(type));
   return ok_status();
@@ -88,7 +92,8 @@ Status eval_concat(EvalContext& context) {
   if (!context.datum(0).is_sequence() || context.datum(0).sequence().empty())
     return Error(Code::kInvalidInput, "ConcatFromSequence was given no tensors, expected at least one");
   const auto& parts = context.datum(0).sequence();
-  context.set_output(0, attrs.new_axis ? TUTTI_TRY(stack_tensors(parts, attrs.axis)) : TUTTI_TRY(concat_tensors(parts, attrs.axis)));
+  context.set_output(
+      0, attrs.new_axis ? TUTTI_TRY(stack_tensors(parts, attrs.axis)) : TUTTI_TRY(concat_tensors(parts, attrs.axis)));
   return ok_status();
 }
 

@@ -30,7 +30,8 @@ std::optional<Dim> one_dim(const InferContext& context, int i) {
   return value && value->size() == 1 ? std::optional(value->front()) : std::nullopt;
 }
 
-// --- DFT ----------------------------------------------------------------------------------------------------------------------------
+// --- DFT
+// ----------------------------------------------------------------------------------------------------------------------------
 
 Status infer_dft(InferContext& context) {
   const auto& attrs = context.attrs<DftAttrs>();
@@ -49,7 +50,8 @@ Status infer_dft(InferContext& context) {
     return ok_status();
   }
   const auto axis = static_cast<size_t>(TUTTI_TRY(axis_of(context, 0, axis_value->front())));
-  if (axis + 1 == shape.size()) return Error(Code::kInvalidModel, "the axis of DFT is the last one, which holds real and imaginary parts");
+  if (axis + 1 == shape.size())
+    return Error(Code::kInvalidModel, "the axis of DFT is the last one, which holds real and imaginary parts");
   Dim length = attrs.inverse && attrs.onesided ? (shape[axis] - Dim(1)) * Dim(2) : shape[axis];
   if (context.has_input(1)) length = one_dim(context, 1).value_or(context.fresh_dim("dft"));
   shape[axis] = attrs.onesided && !attrs.inverse ? Dim::floor_div(length, Dim(2)) + Dim(1) : length;
@@ -79,14 +81,17 @@ Result<DftPlan> plan_dft(const EvalContext& context) {
   const auto& attrs = context.attrs<DftAttrs>();
   const Tensor& x = context.input(0);
   if (x.rank() < 2 || x.dims().back() < 1 || x.dims().back() > 2)
-    return make_error(Code::kInvalidInput, "the input of DFT is {}, expected a last dimension of 1 or 2", x.type_text());
+    return make_error(Code::kInvalidInput, "the input of DFT is {}, expected a last dimension of 1 or 2",
+                      x.type_text());
   DftPlan plan;
   plan.axis = TUTTI_TRY(ir::normalize_axis(context.has_input(2) ? TUTTI_TRY(one_integer(context, 2)) : -2, x.rank()));
-  if (plan.axis == x.rank() - 1) return Error(Code::kInvalidInput, "the axis of DFT is the last one, which holds real and imaginary parts");
+  if (plan.axis == x.rank() - 1)
+    return Error(Code::kInvalidInput, "the axis of DFT is the last one, which holds real and imaginary parts");
   const bool real_out = attrs.inverse && attrs.onesided;
   plan.length = real_out ? 2 * (x.dim(plan.axis) - 1) : x.dim(plan.axis);
   if (context.has_input(1)) plan.length = TUTTI_TRY(one_integer(context, 1));
-  if (plan.length < 1 || plan.length > int64_t{1} << 28) return make_error(Code::kInvalidInput, "a DFT of length {} is not supported", plan.length);
+  if (plan.length < 1 || plan.length > int64_t{1} << 28)
+    return make_error(Code::kInvalidInput, "a DFT of length {} is not supported", plan.length);
   plan.out_length = attrs.onesided && !attrs.inverse ? plan.length / 2 + 1 : plan.length;
   plan.parts = real_out ? 1 : 2;
   return plan;
@@ -122,23 +127,30 @@ Status eval_dft(EvalContext& context) {
   return ok_status();
 }
 
-// --- STFT ---------------------------------------------------------------------------------------------------------------------------
+// --- STFT
+// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_stft(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, ir::is_compute_float, "a float"));
   TUTTI_TRY(expect_rank(context, 0, 3));
   if (!context.shape(0)) {
-    context.set_output(0, context.dtype(0), {context.fresh_dim("batch"), context.fresh_dim("frames"), context.fresh_dim("bins"), Dim(2)});
+    context.set_output(0, context.dtype(0),
+                       {context.fresh_dim("batch"), context.fresh_dim("frames"), context.fresh_dim("bins"), Dim(2)});
     return ok_status();
   }
   const Shape& signal = *context.shape(0);
   std::optional<Dim> length;
-  if (context.has_input(3)) length = one_dim(context, 3);
-  else if (context.has_input(2) && context.shape(2) && context.shape(2)->size() == 1) length = context.shape(2)->front();
-  else if (!context.has_input(2)) length = signal[1];
+  if (context.has_input(3))
+    length = one_dim(context, 3);
+  else if (context.has_input(2) && context.shape(2) && context.shape(2)->size() == 1)
+    length = context.shape(2)->front();
+  else if (!context.has_input(2))
+    length = signal[1];
   const auto step = one_dim(context, 1);
-  if (step && step->is_constant() && *step->constant() < 1) return Error(Code::kInvalidModel, "the frame step of STFT must be positive");
-  const Dim frames = length && step && step->is_constant() ? Dim::floor_div(signal[1] - *length, *step) + Dim(1) : context.fresh_dim("frames");
+  if (step && step->is_constant() && *step->constant() < 1)
+    return Error(Code::kInvalidModel, "the frame step of STFT must be positive");
+  const Dim frames = length && step && step->is_constant() ? Dim::floor_div(signal[1] - *length, *step) + Dim(1)
+                                                           : context.fresh_dim("frames");
   Dim bins = length ? *length : context.fresh_dim("bins");
   if (length && context.attrs<StftAttrs>().onesided) bins = Dim::floor_div(*length, Dim(2)) + Dim(1);
   context.set_output(0, context.dtype(0), {signal[0], frames, bins, Dim(2)});
@@ -158,9 +170,11 @@ Result<StftPlan> plan_stft(const EvalContext& context) {
   plan.length = context.has_input(2) ? context.input(2).size() : x.dim(1);
   if (context.has_input(3)) plan.length = TUTTI_TRY(one_integer(context, 3));
   if (plan.step < 1 || plan.length < 1 || plan.length > x.dim(1))
-    return make_error(Code::kInvalidInput, "STFT has frames of {} at step {} over a signal of {}", plan.length, plan.step, x.dim(1));
+    return make_error(Code::kInvalidInput, "STFT has frames of {} at step {} over a signal of {}", plan.length,
+                      plan.step, x.dim(1));
   if (context.has_input(2) && (context.input(2).rank() != 1 || context.input(2).size() != plan.length))
-    return make_error(Code::kInvalidInput, "the window is {}, but frames have {} elements", context.input(2).type_text(), plan.length);
+    return make_error(Code::kInvalidInput, "the window is {}, but frames have {} elements",
+                      context.input(2).type_text(), plan.length);
   plan.frames = 1 + (x.dim(1) - plan.length) / plan.step;
   plan.bins = context.attrs<StftAttrs>().onesided ? plan.length / 2 + 1 : plan.length;
   return plan;

@@ -18,10 +18,12 @@ bool is_window_type(DType d) { return is_arithmetic(d); }
 Status infer_window(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_int32_or_int64, "int32 or int64"));
   const DType dtype = context.attrs<WindowFunctionAttrs>().output_datatype;
-  if (!is_window_type(dtype)) return make_error(Code::kUnsupported, "cannot make a window of {}", ir::dtype_name(dtype));
+  if (!is_window_type(dtype))
+    return make_error(Code::kUnsupported, "cannot make a window of {}", ir::dtype_name(dtype));
   const auto size = context.dims_value(0);
   const Dim length = size && size->size() == 1 ? size->front() : context.fresh_dim("window");
-  if (length.is_constant() && *length.constant() < 0) return make_error(Code::kInvalidModel, "a window of {} elements", *length.constant());
+  if (length.is_constant() && *length.constant() < 0)
+    return make_error(Code::kInvalidModel, "a window of {} elements", *length.constant());
   context.set_output(0, dtype, {length});
   return ok_status();
 }
@@ -34,7 +36,8 @@ struct CosineSum {
 Status eval_window(EvalContext& context, const CosineSum& sum) {
   const auto& attrs = context.attrs<WindowFunctionAttrs>();
   const int64_t size = context.input(0).size() == 1 ? context.input(0).get_int(0) : -1;
-  if (size < 0 || size > int64_t{1} << 32) return make_error(Code::kInvalidInput, "cannot make a window of {} elements", size);
+  if (size < 0 || size > int64_t{1} << 32)
+    return make_error(Code::kInvalidInput, "cannot make a window of {} elements", size);
   Tensor& out = *TUTTI_TRY(context.output(0, attrs.output_datatype, {size}));
   const double period = static_cast<double>(attrs.periodic ? size : size - 1);
   for (int64_t i = 0; i < size; ++i) {
@@ -48,14 +51,17 @@ Status eval_hann(EvalContext& context) { return eval_window(context, {0.5, 0.5, 
 Status eval_hamming(EvalContext& context) { return eval_window(context, {25.0 / 46, 21.0 / 46, 0}); }
 Status eval_blackman(EvalContext& context) { return eval_window(context, {0.42, 0.5, 0.08}); }
 
-// --- MelWeightMatrix ----------------------------------------------------------------------------------------------------------------
+// --- MelWeightMatrix
+// ----------------------------------------------------------------------------------------------------------------
 
 Status infer_mel(InferContext& context) {
   const DType dtype = context.attrs<MelWeightMatrixAttrs>().output_datatype;
-  if (!is_window_type(dtype)) return make_error(Code::kUnsupported, "cannot make a mel matrix of {}", ir::dtype_name(dtype));
+  if (!is_window_type(dtype))
+    return make_error(Code::kUnsupported, "cannot make a mel matrix of {}", ir::dtype_name(dtype));
   const auto bins = context.dims_value(0), length = context.dims_value(1);
   const Dim columns = bins && bins->size() == 1 ? bins->front() : context.fresh_dim("mel");
-  const Dim rows = length && length->size() == 1 ? Dim::floor_div(length->front(), Dim(2)) + Dim(1) : context.fresh_dim("bins");
+  const Dim rows =
+      length && length->size() == 1 ? Dim::floor_div(length->front(), Dim(2)) + Dim(1) : context.fresh_dim("bins");
   context.set_output(0, dtype, {rows, columns});
   return ok_status();
 }
@@ -70,9 +76,11 @@ Result<std::vector<int64_t>> mel_points(const EvalContext& context, int64_t band
   const double step = (high - low) / static_cast<double>(bands + 2);
   std::vector<int64_t> points;
   for (int64_t i = 0; i < bands + 2; ++i) {
-    const double bin = std::floor(static_cast<double>(length + 1) * mel_to_hertz(static_cast<double>(i) * step + low) / rate);
+    const double bin =
+        std::floor(static_cast<double>(length + 1) * mel_to_hertz(static_cast<double>(i) * step + low) / rate);
     if (!(bin >= 0 && bin <= static_cast<double>(length / 2)))
-      return make_error(Code::kInvalidInput, "a mel band ends at bin {}, outside a spectrum of {} bins", bin, length / 2 + 1);
+      return make_error(Code::kInvalidInput, "a mel band ends at bin {}, outside a spectrum of {} bins", bin,
+                        length / 2 + 1);
     points.push_back(static_cast<int64_t>(bin));
   }
   return points;
@@ -80,7 +88,8 @@ Result<std::vector<int64_t>> mel_points(const EvalContext& context, int64_t band
 
 Status eval_mel(EvalContext& context) {
   for (int i = 0; i < 5; ++i)
-    if (!context.has_input(i) || context.input(i).size() != 1) return make_error(Code::kInvalidInput, "input {} is not one number", i);
+    if (!context.has_input(i) || context.input(i).size() != 1)
+      return make_error(Code::kInvalidInput, "input {} is not one number", i);
   const int64_t bands = context.input(0).get_int(0), length = context.input(1).get_int(0);
   if (bands < 0 || length < 1 || bands > int64_t{1} << 24 || length > int64_t{1} << 30)
     return make_error(Code::kInvalidInput, "cannot make a mel matrix of {} bands over a DFT of {}", bands, length);

@@ -15,7 +15,8 @@ namespace {
 template <class A>
 Status infer_along_axis(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));
-  if (context.shape(0)) TUTTI_TRY(normalize_axis(context.attrs<A>().axis, context.input(0).rank()).with_context("attribute axis"));
+  if (context.shape(0))
+    TUTTI_TRY(normalize_axis(context.attrs<A>().axis, context.input(0).rank()).with_context("attribute axis"));
   set_like_input(context);
   return ok_status();
 }
@@ -66,7 +67,8 @@ Status eval_log_softmax(EvalContext& context) {
     double sum = 0;
     for (int64_t k = 0; k < length; ++k) sum += std::exp(static_cast<double>(x[k * stride] - max));
     const double log_sum = std::log(sum);
-    for (int64_t k = 0; k < length; ++k) y[k * stride] = static_cast<C>(static_cast<double>(x[k * stride] - max) - log_sum);
+    for (int64_t k = 0; k < length; ++k)
+      y[k * stride] = static_cast<C>(static_cast<double>(x[k * stride] - max) - log_sum);
   });
 }
 
@@ -81,11 +83,26 @@ Status eval_hardmax(EvalContext& context) {
 
 }  // namespace
 
-const OpDef kSoftmax{.name = "Softmax", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<SoftmaxAttrs>,
-                     .infer = infer_along_axis<SoftmaxAttrs>, .eval = eval_softmax, .tolerance = Tolerance::kApproximate};
-const OpDef kLogSoftmax{.name = "LogSoftmax", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<LogSoftmaxAttrs>,
-                        .infer = infer_along_axis<LogSoftmaxAttrs>, .eval = eval_log_softmax, .tolerance = Tolerance::kApproximate};
-const OpDef kHardmax{.name = "Hardmax", .min_inputs = 1, .max_inputs = 1, .make_attrs = make_attrs<HardmaxAttrs>,
-                     .infer = infer_along_axis<HardmaxAttrs>, .eval = eval_hardmax, .tolerance = Tolerance::kExact};
+const OpDef kSoftmax{.name = "Softmax",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .make_attrs = make_attrs<SoftmaxAttrs>,
+                     .infer = infer_along_axis<SoftmaxAttrs>,
+                     .eval = eval_softmax,
+                     .tolerance = Tolerance::kApproximate};
+const OpDef kLogSoftmax{.name = "LogSoftmax",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .make_attrs = make_attrs<LogSoftmaxAttrs>,
+                        .infer = infer_along_axis<LogSoftmaxAttrs>,
+                        .eval = eval_log_softmax,
+                        .tolerance = Tolerance::kApproximate};
+const OpDef kHardmax{.name = "Hardmax",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .make_attrs = make_attrs<HardmaxAttrs>,
+                     .infer = infer_along_axis<HardmaxAttrs>,
+                     .eval = eval_hardmax,
+                     .tolerance = Tolerance::kExact};
 
 }  // namespace tutti::ops

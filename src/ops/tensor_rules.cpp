@@ -6,8 +6,8 @@ using namespace ir;
 
 Status require_float(const InferContext& context, int i, std::string_view name) {
   if (is_compute_float(context.dtype(i)) && context.input(i).is_tensor()) return ok_status();
-  return make_error(Code::kInvalidModel, "{} has type {}, expected a tensor of float16, bfloat16, float32 or float64", name,
-                    context.input(i).text());
+  return make_error(Code::kInvalidModel, "{} has type {}, expected a tensor of float16, bfloat16, float32 or float64",
+                    name, context.input(i).text());
 }
 
 Status require_same_types(const InferContext& context, InputNames names) {
@@ -23,8 +23,8 @@ Status require_same_types(const InferContext& context, InputNames names) {
 
 Status require_rank(const InferContext& context, int i, int64_t rank, std::string_view name) {
   if (!context.shape(i) || context.input(i).rank() == rank) return ok_status();
-  return make_error(Code::kInvalidModel, "{} has shape {} of rank {}, expected rank {}", name, shape_text(*context.shape(i)),
-                    context.input(i).rank(), rank);
+  return make_error(Code::kInvalidModel, "{} has shape {} of rank {}, expected rank {}", name,
+                    shape_text(*context.shape(i)), context.input(i).rank(), rank);
 }
 
 Status require_equal(const Dim& found, const Dim& expected, std::string_view what) {
@@ -38,7 +38,9 @@ Status require_vector(const InferContext& context, int i, const Dim& length, std
   return require_equal((*context.shape(i))[0], length, fmt::format("the length of {}", name));
 }
 
-void set_like_input(InferContext& context) { context.set_output(0, ValueType::tensor(context.dtype(0), context.shape(0))); }
+void set_like_input(InferContext& context) {
+  context.set_output(0, ValueType::tensor(context.dtype(0), context.shape(0)));
+}
 
 Result<Dims> concrete(const Shape& shape) {
   const auto dims = to_dims(shape);
@@ -54,12 +56,14 @@ Status require_equal(int64_t found, int64_t expected, std::string_view what) {
 
 Status require_dims(const Tensor& tensor, const Dims& expected, std::string_view name) {
   if (tensor.dims() == expected) return ok_status();
-  return make_error(Code::kInvalidInput, "{} has shape {}, expected {}", name, dims_text(tensor.dims()), dims_text(expected));
+  return make_error(Code::kInvalidInput, "{} has shape {}, expected {}", name, dims_text(tensor.dims()),
+                    dims_text(expected));
 }
 
 Status require_rank_at_least(const Tensor& tensor, int64_t rank, std::string_view name) {
   if (tensor.rank() >= rank) return ok_status();
-  return make_error(Code::kInvalidInput, "{} has shape {}, expected rank {} or more", name, dims_text(tensor.dims()), rank);
+  return make_error(Code::kInvalidInput, "{} has shape {}, expected rank {} or more", name, dims_text(tensor.dims()),
+                    rank);
 }
 
 AxisSplit split_at(const Dims& dims, int64_t axis) {

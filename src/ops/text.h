@@ -1,4 +1,5 @@
-// Operators on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, TfIdfVectorizer. Strings are UTF-8.
+// Operators on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, TfIdfVectorizer. Strings are
+// UTF-8.
 #pragma once
 
 #include <array>

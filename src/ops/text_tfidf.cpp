@@ -14,31 +14,37 @@ using ir::EvalContext;
 using ir::InferContext;
 using ir::Tensor;
 
-using Word = int32_t;               // number of a distinct word of the pool; -1 for any other
+using Word = int32_t;  // number of a distinct word of the pool; -1 for any other
 using Gram = std::vector<Word>;
 
 Result<int64_t> output_width(const TfIdfVectorizerAttrs& attrs) {
   int64_t width = 0;
   for (int64_t index : attrs.ngram_indexes) {
-    if (index < 0 || index >= int64_t{1} << 31) return make_error(Code::kInvalidModel, "ngram_indexes holds {}, expected a column number", index);
+    if (index < 0 || index >= int64_t{1} << 31)
+      return make_error(Code::kInvalidModel, "ngram_indexes holds {}, expected a column number", index);
     width = std::max(width, index + 1);
   }
   if (width == 0) return Error(Code::kInvalidModel, "ngram_indexes is empty");
   if (!attrs.weights.empty() && attrs.weights.size() != attrs.ngram_indexes.size())
-    return make_error(Code::kInvalidModel, "there are {} weights for {} n-grams", attrs.weights.size(), attrs.ngram_indexes.size());
+    return make_error(Code::kInvalidModel, "there are {} weights for {} n-grams", attrs.weights.size(),
+                      attrs.ngram_indexes.size());
   if (attrs.min_gram_length < 1 || attrs.max_gram_length < attrs.min_gram_length || attrs.max_skip_count < 0)
-    return make_error(Code::kInvalidModel, "n-grams of {} to {} words with {} skips make no sense", attrs.min_gram_length, attrs.max_gram_length,
-                      attrs.max_skip_count);
+    return make_error(Code::kInvalidModel, "n-grams of {} to {} words with {} skips make no sense",
+                      attrs.min_gram_length, attrs.max_gram_length, attrs.max_skip_count);
   return width;
 }
 
 Status infer_tfidf(InferContext& context) {
   const Dim width(TUTTI_TRY(output_width(context.attrs<TfIdfVectorizerAttrs>())));
   const auto& shape = context.shape(0);
-  if (!shape) context.set_output_unranked(0, DType::kFloat32);
-  else if (shape->size() > 2) return make_error(Code::kInvalidModel, "the input is {}, expected [C] or [B,C]", context.input(0).text());
-  else if (shape->size() == 2) context.set_output(0, DType::kFloat32, {(*shape)[0], width});
-  else context.set_output(0, DType::kFloat32, {width});
+  if (!shape)
+    context.set_output_unranked(0, DType::kFloat32);
+  else if (shape->size() > 2)
+    return make_error(Code::kInvalidModel, "the input is {}, expected [C] or [B,C]", context.input(0).text());
+  else if (shape->size() == 2)
+    context.set_output(0, DType::kFloat32, {(*shape)[0], width});
+  else
+    context.set_output(0, DType::kFloat32, {width});
   return ok_status();
 }
 
@@ -50,13 +56,19 @@ class Vocabulary {
     const size_t total = attrs.pool_strings.empty() ? attrs.pool_int64s.size() : attrs.pool_strings.size();
     size_t gram = 0;
     for (size_t n = 1; n <= attrs.ngram_counts.size(); ++n) {
-      const int64_t begin = attrs.ngram_counts[n - 1], end = n < attrs.ngram_counts.size() ? attrs.ngram_counts[n] : static_cast<int64_t>(total);
+      const int64_t begin = attrs.ngram_counts[n - 1],
+                    end = n < attrs.ngram_counts.size() ? attrs.ngram_counts[n] : static_cast<int64_t>(total);
       if (begin < 0 || end < begin || end > static_cast<int64_t>(total) || (end - begin) % static_cast<int64_t>(n) != 0)
-        return make_error(Code::kInvalidModel, "ngram_counts says that {}-grams are at [{},{}) of a pool of {}", n, begin, end, total);
+        return make_error(Code::kInvalidModel, "ngram_counts says that {}-grams are at [{},{}) of a pool of {}", n,
+                          begin, end, total);
       for (auto at = static_cast<size_t>(begin); at < static_cast<size_t>(end); at += n, ++gram) {
         Gram words;
-        for (size_t k = at; k < at + n; ++k) words.push_back(attrs.pool_strings.empty() ? out.number(attrs.pool_int64s[k]) : out.number(attrs.pool_strings[k]));
-        if (gram >= attrs.ngram_indexes.size()) return make_error(Code::kInvalidModel, "there are more n-grams than the {} ngram_indexes", attrs.ngram_indexes.size());
+        for (size_t k = at; k < at + n; ++k)
+          words.push_back(attrs.pool_strings.empty() ? out.number(attrs.pool_int64s[k])
+                                                     : out.number(attrs.pool_strings[k]));
+        if (gram >= attrs.ngram_indexes.size())
+          return make_error(Code::kInvalidModel, "there are more n-grams than the {} ngram_indexes",
+                            attrs.ngram_indexes.size());
         out.grams_.emplace(std::move(words), gram);
       }
     }
@@ -82,14 +94,18 @@ class Vocabulary {
     return at == map.end() ? -1 : at->second;
   }
   Word number(int64_t value) { return integers_.emplace(value, static_cast<Word>(integers_.size())).first->second; }
-  Word number(const std::string& value) { return strings_.emplace(value, static_cast<Word>(strings_.size())).first->second; }
+  Word number(const std::string& value) {
+    return strings_.emplace(value, static_cast<Word>(strings_.size())).first->second;
+  }
   std::map<int64_t, Word> integers_;
   std::map<std::string, Word> strings_;
   std::map<Gram, size_t> grams_;
 };
 
-// How often each n-gram occurs in a row. Skips stand between all words of an n-gram alike; single words are counted once.
-std::vector<int64_t> count_grams(const TfIdfVectorizerAttrs& attrs, const Vocabulary& vocabulary, std::span<const Word> row) {
+// How often each n-gram occurs in a row. Skips stand between all words of an n-gram alike; single words are counted
+// once.
+std::vector<int64_t> count_grams(const TfIdfVectorizerAttrs& attrs, const Vocabulary& vocabulary,
+                                 std::span<const Word> row) {
   std::vector<int64_t> counts(attrs.ngram_indexes.size(), 0);
   const int64_t longest = std::min<int64_t>(attrs.max_gram_length, static_cast<int64_t>(vocabulary.longest()));
   const auto length = static_cast<int64_t>(row.size());
@@ -119,7 +135,8 @@ Status eval_tfidf(EvalContext& context) {
   for (int64_t r = 0; r < rows; ++r) {
     std::vector<Word> row;
     for (int64_t i = r * columns; i < (r + 1) * columns; ++i)
-      row.push_back(x.dtype() == DType::kString ? vocabulary.find(x.string_data()[static_cast<size_t>(i)]) : vocabulary.find(x.get_int(i)));
+      row.push_back(x.dtype() == DType::kString ? vocabulary.find(x.string_data()[static_cast<size_t>(i)])
+                                                : vocabulary.find(x.get_int(i)));
     const auto counts = count_grams(attrs, vocabulary, row);
     for (size_t gram = 0; gram < counts.size(); ++gram) {
       float value = static_cast<float>(counts[gram]);

@@ -14,13 +14,18 @@ using ir::Tolerance;
 // Half a unit in the last place, relative: the error of one rounding.
 double unit_roundoff(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: case DType::kComplex128: return 0x1p-53;
-    case DType::kFloat32: case DType::kComplex64: return 0x1p-24;
+    case DType::kFloat64:
+    case DType::kComplex128: return 0x1p-53;
+    case DType::kFloat32:
+    case DType::kComplex64: return 0x1p-24;
     case DType::kFloat16: return 0x1p-11;
     case DType::kBFloat16: return 0x1p-8;
-    case DType::kFloat8E4M3FN: case DType::kFloat8E4M3FNUZ: return 0x1p-4;
-    case DType::kFloat8E5M2: case DType::kFloat8E5M2FNUZ: return 0x1p-3;
-    case DType::kFloat4E2M1: case DType::kFloat8E8M0: return 0x1p-2;
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ: return 0x1p-4;
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ: return 0x1p-3;
+    case DType::kFloat4E2M1:
+    case DType::kFloat8E8M0: return 0x1p-2;
     default: return 0;
   }
 }
@@ -38,7 +43,11 @@ struct Reader {
 
 Comparison failed(std::string text) {
   const double infinity = std::numeric_limits<double>::infinity();
-  return {.pass = false, .max_absolute_error = infinity, .max_relative_error = infinity, .failures = 1, .text = std::move(text)};
+  return {.pass = false,
+          .max_absolute_error = infinity,
+          .max_relative_error = infinity,
+          .failures = 1,
+          .text = std::move(text)};
 }
 
 double largest_finite(const Reader& read) {
@@ -52,10 +61,13 @@ double largest_finite(const Reader& read) {
 
 void note(Comparison& out, int64_t index, double actual, double expected, double limit) {
   double error = std::fabs(actual - expected);
-  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) error = 0;
-  else if (!std::isfinite(actual) || !std::isfinite(expected)) error = std::numeric_limits<double>::infinity();
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected)))
+    error = 0;
+  else if (!std::isfinite(actual) || !std::isfinite(expected))
+    error = std::numeric_limits<double>::infinity();
   out.max_absolute_error = std::max(out.max_absolute_error, error);
-  if (error > 0) out.max_relative_error = std::max(out.max_relative_error, error / std::max(std::fabs(expected), 1e-30));
+  if (error > 0)
+    out.max_relative_error = std::max(out.max_relative_error, error / std::max(std::fabs(expected), 1e-30));
   if (error <= limit) return;
   if (out.failures++ == 0) {
     out.pass = false;
@@ -69,11 +81,13 @@ Comparison compare_exact_words(const Tensor& actual, const Tensor& reference) {
   for (int64_t i = 0; i < actual.size(); ++i) {
     const bool text = actual.dtype() == DType::kString;
     const auto at = static_cast<size_t>(i);
-    const bool equal = text ? actual.string_data()[at] == reference.string_data()[at] : actual.get_int(i) == reference.get_int(i);
+    const bool equal =
+        text ? actual.string_data()[at] == reference.string_data()[at] : actual.get_int(i) == reference.get_int(i);
     if (equal || out.failures++ > 0) continue;
     out.pass = false;
     out.first_failure = i;
-    out.text = text ? fmt::format("element {} is '{}'; expected '{}'", i, actual.string_data()[at], reference.string_data()[at])
+    out.text = text ? fmt::format("element {} is '{}'; expected '{}'", i, actual.string_data()[at],
+                                  reference.string_data()[at])
                     : fmt::format("element {} is {}; expected {}", i, actual.get_int(i), reference.get_int(i));
   }
   if (!out.pass) out.max_absolute_error = out.max_relative_error = std::numeric_limits<double>::infinity();
@@ -84,15 +98,16 @@ Comparison compare_exact_words(const Tensor& actual, const Tensor& reference) {
 }  // namespace
 
 Bounds bounds(Tolerance tolerance, DType dtype) {
-  if (!ir::is_floating(dtype) && !ir::is_complex(dtype))
-    return {.absolute = 0, .relative = 0};
+  if (!ir::is_floating(dtype) && !ir::is_complex(dtype)) return {.absolute = 0, .relative = 0};
   const double unit = unit_roundoff(dtype);
   switch (tolerance) {
     case Tolerance::kExact: return {};
     // Sums in another order: the error grows with the number of terms, which the output's scale reflects.
-    case Tolerance::kRounding: return {.absolute = std::min(0.25, 170 * unit / (unit > 0x1p-20 ? 40 : 1)), .relative = 4 * unit};
+    case Tolerance::kRounding:
+      return {.absolute = std::min(0.25, 170 * unit / (unit > 0x1p-20 ? 40 : 1)), .relative = 4 * unit};
     // Approximated functions, and factors that were folded or rounded once more on the way.
-    case Tolerance::kApproximate: return {.absolute = std::min(0.5, 1700 * unit / (unit > 0x1p-20 ? 100 : 1)), .relative = 64 * unit};
+    case Tolerance::kApproximate:
+      return {.absolute = std::min(0.5, 1700 * unit / (unit > 0x1p-20 ? 100 : 1)), .relative = 64 * unit};
   }
   return {};
 }
@@ -121,11 +136,13 @@ Comparison compare_tensors(const Tensor& actual, const Tensor& reference, Tolera
 }
 
 Comparison compare_data(const ir::Datum& actual, const ir::Datum& reference, Tolerance tolerance) {
-  if (actual.is_tensor() && reference.is_tensor()) return compare_tensors(actual.tensor(), reference.tensor(), tolerance);
+  if (actual.is_tensor() && reference.is_tensor())
+    return compare_tensors(actual.tensor(), reference.tensor(), tolerance);
   if (actual.empty() && reference.empty()) return {};
   if (!actual.is_sequence() || !reference.is_sequence()) return failed("one is a sequence or empty, the other is not");
   if (actual.sequence().size() != reference.sequence().size())
-    return failed(fmt::format("the sequence has {} elements; expected {}", actual.sequence().size(), reference.sequence().size()));
+    return failed(fmt::format("the sequence has {} elements; expected {}", actual.sequence().size(),
+                              reference.sequence().size()));
   Comparison worst;
   for (size_t i = 0; i < actual.sequence().size(); ++i) {
     Comparison one = compare_tensors(actual.sequence()[i], reference.sequence()[i], tolerance);

@@ -7,20 +7,22 @@
 
 namespace tutti::ops {
 
-// An element passes when |actual - reference| <= absolute * scale + relative * |reference|, where scale is the largest finite
-// magnitude of the reference tensor (at least 1e-30). Both zero: bit equality, with NaN equal to NaN and -0 equal to 0.
+// An element passes when |actual - reference| <= absolute * scale + relative * |reference|, where scale is the largest
+// finite magnitude of the reference tensor (at least 1e-30). Both zero: bit equality, with NaN equal to NaN and -0
+// equal to 0.
 struct Bounds {
   double absolute = 0, relative = 0;
 };
 Bounds bounds(ir::Tolerance tolerance, ir::DType dtype);
 
-// What a comparison found. Errors are over finite pairs; a NaN or infinity on one side only is a failure with infinite error.
+// What a comparison found. Errors are over finite pairs; a NaN or infinity on one side only is a failure with infinite
+// error.
 struct Comparison {
   bool pass = true;
   double max_absolute_error = 0, max_relative_error = 0;
   int64_t failures = 0;
-  int64_t first_failure = -1;    // element index
-  std::string text = "equal";    // one sentence for people
+  int64_t first_failure = -1;  // element index
+  std::string text = "equal";  // one sentence for people
 };
 
 // Types and dims must be equal too. Integers, strings and bool are exact, but kApproximate lets integers differ by one.

@@ -55,9 +55,11 @@ struct SpaceToDepthAttrs : ir::AttrsOf<SpaceToDepthAttrs> {
   void fields(ir::FieldVisitor& v) { v.field("blocksize", blocksize); }
 };
 
-// Inputs as in ONNX: Reshape(data, shape), Squeeze(data, axes?), Unsqueeze(data, axes), Expand(data, shape), Tile(data, repeats),
-// Slice(data, starts, ends, axes?, steps?), Split(data, split?), Pad(data, pads, value?, axes?), CenterCropPad(data, shape).
+// Inputs as in ONNX: Reshape(data, shape), Squeeze(data, axes?), Unsqueeze(data, axes), Expand(data, shape), Tile(data,
+// repeats), Slice(data, starts, ends, axes?, steps?), Split(data, split?), Pad(data, pads, value?, axes?),
+// CenterCropPad(data, shape).
 extern const ir::OpDef kReshape, kSqueeze, kUnsqueeze, kFlatten, kShape, kSize;
-extern const ir::OpDef kExpand, kTile, kTranspose, kSlice, kSplit, kConcat, kPad, kCenterCropPad, kDepthToSpace, kSpaceToDepth;
+extern const ir::OpDef kExpand, kTile, kTranspose, kSlice, kSplit, kConcat, kPad, kCenterCropPad, kDepthToSpace,
+    kSpaceToDepth;
 
 }  // namespace tutti::ops

@@ -9,9 +9,10 @@ using ir::Dims;
 using ir::Tensor;
 
 void strided_copy(Tensor& out, const Tensor& src, int64_t base, const Dims& strides) {
-  StridedWalk(out.dims(), {strides}).for_each_run([&](int64_t begin, int64_t count, const int64_t* at, const int64_t* step) {
-    copy_run(out, begin, src, base + at[0], step[0], count);
-  });
+  StridedWalk(out.dims(), {strides})
+      .for_each_run([&](int64_t begin, int64_t count, const int64_t* at, const int64_t* step) {
+        copy_run(out, begin, src, base + at[0], step[0], count);
+      });
 }
 
 namespace {

@@ -23,10 +23,12 @@ void set_view(InferContext& ctx, Shape shape) {
   if (auto value = ctx.dims_value(0); value && keeps_elements) ctx.set_dims_value(0, *std::move(value));
 }
 
-// --- Reshape -------------------------------------------------------------------------------------------------------------------
+// --- Reshape
+// -------------------------------------------------------------------------------------------------------------------
 
 // The shape input with 0 replaced by the input's dimension. `wildcard` receives the position of -1.
-Result<Shape> explicit_dims(const std::vector<Dim>& target, const Shape* in, bool allowzero, std::optional<size_t>& wildcard) {
+Result<Shape> explicit_dims(const std::vector<Dim>& target, const Shape* in, bool allowzero,
+                            std::optional<size_t>& wildcard) {
   Shape out;
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i].is(-1)) {
@@ -34,10 +36,12 @@ Result<Shape> explicit_dims(const std::vector<Dim>& target, const Shape* in, boo
       wildcard = i;
       out.push_back(1);
     } else if (target[i].is_constant() && *target[i].constant() < 0) {
-      return make_error(Code::kInvalidModel, "shape {} has the dimension {}; expected -1 or more", ir::shape_text(target), target[i].text());
+      return make_error(Code::kInvalidModel, "shape {} has the dimension {}; expected -1 or more",
+                        ir::shape_text(target), target[i].text());
     } else if (target[i].is(0) && !allowzero) {
       if (in != nullptr && i >= in->size())
-        return make_error(Code::kInvalidModel, "shape {} copies dimension {} of an input of shape {}", ir::shape_text(target), i, ir::shape_text(*in));
+        return make_error(Code::kInvalidModel, "shape {} copies dimension {} of an input of shape {}",
+                          ir::shape_text(target), i, ir::shape_text(*in));
       out.push_back(in ? (*in)[i] : Dim(0));
     } else {
       out.push_back(target[i]);
@@ -52,13 +56,16 @@ Result<Dim> wildcard_dim(const Shape& in, const Shape& out, size_t wildcard) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (i == wildcard) continue;
     const auto same = std::find(above.begin(), above.end(), out[i]);
-    if (same != above.end() && !out[i].is(0)) above.erase(same);
-    else below.push_back(out[i]);
+    if (same != above.end() && !out[i].is(0))
+      above.erase(same);
+    else
+      below.push_back(out[i]);
   }
   const Dim count = product(above, 0, above.size()), rest = product(below, 0, below.size());
   if (rest.is(0)) return Dim(0);
   if (count.is_constant() && rest.is_constant() && *count.constant() % *rest.constant() != 0)
-    return make_error(Code::kInvalidModel, "cannot reshape {} so that -1 is whole: {} elements in rows of {}", ir::shape_text(in), count.text(), rest.text());
+    return make_error(Code::kInvalidModel, "cannot reshape {} so that -1 is whole: {} elements in rows of {}",
+                      ir::shape_text(in), count.text(), rest.text());
   return Dim::floor_div(count, rest);
 }
 
@@ -70,8 +77,10 @@ Status infer_reshape(InferContext& ctx) {
   const Shape* in = ctx.shape(0) ? &*ctx.shape(0) : nullptr;
   if (!target) {
     const auto rank = vector_length(ctx, 1);
-    if (rank && *rank <= 64) ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, *rank, "reshape"));
-    else ctx.set_output_unranked(0, ctx.dtype(0));
+    if (rank && *rank <= 64)
+      ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, *rank, "reshape"));
+    else
+      ctx.set_output_unranked(0, ctx.dtype(0));
     return ok_status();
   }
   const bool allowzero = ctx.attrs<ReshapeAttrs>().allowzero;
@@ -83,7 +92,8 @@ Status infer_reshape(InferContext& ctx) {
   } else if (wildcard) {
     out[*wildcard] = TUTTI_TRY(wildcard_dim(*in, out, *wildcard));
   } else if (Dim::never_equal(product(*in, 0, in->size()), product(out, 0, out.size()))) {
-    return make_error(Code::kInvalidModel, "cannot reshape {} to {}: the element counts differ", ir::shape_text(*in), ir::shape_text(out));
+    return make_error(Code::kInvalidModel, "cannot reshape {} to {}: the element counts differ", ir::shape_text(*in),
+                      ir::shape_text(out));
   }
   set_view(ctx, std::move(out));
   return ok_status();
@@ -92,7 +102,8 @@ Status infer_reshape(InferContext& ctx) {
 Status view_as(EvalContext& ctx, Dims dims) {
   const int64_t count = TUTTI_TRY(ir::checked_element_count(dims));
   if (count != ctx.input(0).size())
-    return make_error(Code::kInvalidInput, "cannot view {} as {}: the element counts differ", ctx.input(0).type_text(), ir::dims_text(dims));
+    return make_error(Code::kInvalidInput, "cannot view {} as {}: the element counts differ", ctx.input(0).type_text(),
+                      ir::dims_text(dims));
   ctx.set_output(0, ctx.input(0).reshaped(std::move(dims)));
   return ok_status();
 }
@@ -106,7 +117,8 @@ Status eval_reshape(EvalContext& ctx) {
   return view_as(ctx, *ir::to_dims(out));
 }
 
-// --- Squeeze, Unsqueeze, Flatten -------------------------------------------------------------------------------------------------
+// --- Squeeze, Unsqueeze, Flatten
+// -------------------------------------------------------------------------------------------------
 
 template <class D>
 std::vector<D> without_axes(const std::vector<D>& dims, const std::vector<int64_t>& axes) {
@@ -153,7 +165,8 @@ Status infer_squeeze(InferContext& ctx) {
 Status eval_squeeze(EvalContext& ctx) {
   const Dims& dims = ctx.input(0).dims();
   std::vector<int64_t> axes;
-  if (ctx.has_input(1)) axes = TUTTI_TRY(ir::normalize_axes(ctx.input(1).to_int64(), ctx.input(0).rank()));
+  if (ctx.has_input(1))
+    axes = TUTTI_TRY(ir::normalize_axes(ctx.input(1).to_int64(), ctx.input(0).rank()));
   else
     for (size_t i = 0; i < dims.size(); ++i)
       if (dims[i] == 1) axes.push_back(static_cast<int64_t>(i));
@@ -166,8 +179,10 @@ Status infer_unsqueeze(InferContext& ctx) {
   const auto axes = ctx.ints_value(1);
   if (!ctx.shape(0) || !axes) {
     const auto count = vector_length(ctx, 1);
-    if (ctx.shape(0) && count && *count >= 0 && *count <= 64) ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank() + *count, "unsqueeze"));
-    else ctx.set_output_unranked(0, ctx.dtype(0));
+    if (ctx.shape(0) && count && *count >= 0 && *count <= 64)
+      ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank() + *count, "unsqueeze"));
+    else
+      ctx.set_output_unranked(0, ctx.dtype(0));
     return ok_status();
   }
   const auto rank = ctx.input(0).rank() + static_cast<int64_t>(axes->size());
@@ -183,7 +198,8 @@ Status eval_unsqueeze(EvalContext& ctx) {
 
 // The axis may be the rank itself: everything is in the first dimension.
 Result<size_t> flatten_axis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis > rank) return make_error(Code::kInvalidModel, "axis is {}; expected {} to {}", axis, -rank, rank);
+  if (axis < -rank || axis > rank)
+    return make_error(Code::kInvalidModel, "axis is {}; expected {} to {}", axis, -rank, rank);
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
 }
 
@@ -207,7 +223,8 @@ Status eval_flatten(EvalContext& ctx) {
   return view_as(ctx, {outer, inner});
 }
 
-// --- Shape, Size ---------------------------------------------------------------------------------------------------------------
+// --- Shape, Size
+// ---------------------------------------------------------------------------------------------------------------
 
 std::pair<size_t, size_t> shape_range(const ShapeAttrs& attrs, int64_t rank) {
   const auto clamp = [rank](int64_t i) { return std::clamp(i < 0 ? i + rank : i, int64_t{0}, rank); };
@@ -250,17 +267,48 @@ Status eval_size(EvalContext& ctx) {
 
 }  // namespace
 
-const OpDef kReshape{.name = "Reshape", .min_inputs = 2, .max_inputs = 2, .make_attrs = ir::make_attrs<ReshapeAttrs>,
-                     .infer = infer_reshape, .eval = eval_reshape, .tolerance = ir::Tolerance::kExact, .traits = ir::kView};
-const OpDef kSqueeze{.name = "Squeeze", .min_inputs = 1, .max_inputs = 2, .infer = infer_squeeze, .eval = eval_squeeze,
-                     .tolerance = ir::Tolerance::kExact, .traits = ir::kView};
-const OpDef kUnsqueeze{.name = "Unsqueeze", .min_inputs = 2, .max_inputs = 2, .infer = infer_unsqueeze, .eval = eval_unsqueeze,
-                       .tolerance = ir::Tolerance::kExact, .traits = ir::kView};
-const OpDef kFlatten{.name = "Flatten", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<FlattenAttrs>,
-                     .infer = infer_flatten, .eval = eval_flatten, .tolerance = ir::Tolerance::kExact, .traits = ir::kView};
-const OpDef kShape{.name = "Shape", .min_inputs = 1, .max_inputs = 1, .make_attrs = ir::make_attrs<ShapeAttrs>, .infer = infer_shape,
-                   .eval = eval_shape, .tolerance = ir::Tolerance::kExact};
-const OpDef kSize{.name = "Size", .min_inputs = 1, .max_inputs = 1, .infer = infer_size, .eval = eval_size,
+const OpDef kReshape{.name = "Reshape",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .make_attrs = ir::make_attrs<ReshapeAttrs>,
+                     .infer = infer_reshape,
+                     .eval = eval_reshape,
+                     .tolerance = ir::Tolerance::kExact,
+                     .traits = ir::kView};
+const OpDef kSqueeze{.name = "Squeeze",
+                     .min_inputs = 1,
+                     .max_inputs = 2,
+                     .infer = infer_squeeze,
+                     .eval = eval_squeeze,
+                     .tolerance = ir::Tolerance::kExact,
+                     .traits = ir::kView};
+const OpDef kUnsqueeze{.name = "Unsqueeze",
+                       .min_inputs = 2,
+                       .max_inputs = 2,
+                       .infer = infer_unsqueeze,
+                       .eval = eval_unsqueeze,
+                       .tolerance = ir::Tolerance::kExact,
+                       .traits = ir::kView};
+const OpDef kFlatten{.name = "Flatten",
+                     .min_inputs = 1,
+                     .max_inputs = 1,
+                     .make_attrs = ir::make_attrs<FlattenAttrs>,
+                     .infer = infer_flatten,
+                     .eval = eval_flatten,
+                     .tolerance = ir::Tolerance::kExact,
+                     .traits = ir::kView};
+const OpDef kShape{.name = "Shape",
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .make_attrs = ir::make_attrs<ShapeAttrs>,
+                   .infer = infer_shape,
+                   .eval = eval_shape,
+                   .tolerance = ir::Tolerance::kExact};
+const OpDef kSize{.name = "Size",
+                  .min_inputs = 1,
+                  .max_inputs = 1,
+                  .infer = infer_size,
+                  .eval = eval_size,
                   .tolerance = ir::Tolerance::kExact};
 
 }  // namespace tutti::ops

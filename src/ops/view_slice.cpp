@@ -18,7 +18,9 @@ using ir::OpDef;
 using ir::Shape;
 using ir::Tensor;
 
-struct SliceRange { int64_t start, step, length; };
+struct SliceRange {
+  int64_t start, step, length;
+};
 
 // numpy's clamping, without overflow for absurd bounds.
 SliceRange clamp_slice(int64_t dim, int64_t start, int64_t end, int64_t step) {
@@ -54,7 +56,8 @@ std::optional<Dim> position(const Dim& bound, const Dim& dim, const ir::SymbolRa
   return std::nullopt;
 }
 
-std::optional<Dim> slice_dim(const Dim& dim, const Dim& start, const Dim& end, int64_t step, const ir::SymbolRanges& ranges) {
+std::optional<Dim> slice_dim(const Dim& dim, const Dim& start, const Dim& end, int64_t step,
+                             const ir::SymbolRanges& ranges) {
   if (dim.is_constant() && start.is_constant() && end.is_constant())
     return Dim(clamp_slice(*dim.constant(), *start.constant(), *end.constant(), step).length);
   if (step < 0) {  // a reversal of the whole axis
@@ -68,7 +71,9 @@ std::optional<Dim> slice_dim(const Dim& dim, const Dim& start, const Dim& end, i
   return step == 1 ? length : Dim::floor_div(length + Dim(step - 1), Dim(step));
 }
 
-struct SlicePlan { std::vector<int64_t> axes, steps; };
+struct SlicePlan {
+  std::vector<int64_t> axes, steps;
+};
 
 // Axes and steps where known. `count` is the length of `starts`.
 Result<std::optional<SlicePlan>> slice_plan(const InferContext& ctx, size_t count) {
@@ -80,7 +85,8 @@ Result<std::optional<SlicePlan>> slice_plan(const InferContext& ctx, size_t coun
   } else {
     for (size_t i = 0; i < count; ++i) plan.axes.push_back(static_cast<int64_t>(i));
     if (static_cast<int64_t>(count) > ctx.input(0).rank())
-      return make_error(Code::kInvalidModel, "starts has {} elements; expected at most the input's rank {}", count, ctx.input(0).rank());
+      return make_error(Code::kInvalidModel, "starts has {} elements; expected at most the input's rank {}", count,
+                        ctx.input(0).rank());
   }
   plan.steps.assign(count, 1);
   if (ctx.has_input(4)) {
@@ -89,7 +95,8 @@ Result<std::optional<SlicePlan>> slice_plan(const InferContext& ctx, size_t coun
     plan.steps = *steps;
   }
   if (plan.axes.size() != count || plan.steps.size() != count)
-    return make_error(Code::kInvalidModel, "starts has {} elements, axes {} and steps {}; expected equal counts", count, plan.axes.size(), plan.steps.size());
+    return make_error(Code::kInvalidModel, "starts has {} elements, axes {} and steps {}; expected equal counts", count,
+                      plan.axes.size(), plan.steps.size());
   if (std::find(plan.steps.begin(), plan.steps.end(), 0) != plan.steps.end())
     return make_error(Code::kInvalidModel, "steps contains 0; expected steps other than 0");
   return std::optional(std::move(plan));
@@ -115,15 +122,18 @@ Status infer_slice(InferContext& ctx) {
   const auto starts = ctx.dims_value(1), ends = ctx.dims_value(2);
   const auto count = starts ? std::optional(static_cast<int64_t>(starts->size())) : vector_length(ctx, 1);
   std::optional<SlicePlan> plan;
-  if (count && *count >= 0 && *count <= ctx.input(0).rank()) plan = TUTTI_TRY(slice_plan(ctx, static_cast<size_t>(*count)));
+  if (count && *count >= 0 && *count <= ctx.input(0).rank())
+    plan = TUTTI_TRY(slice_plan(ctx, static_cast<size_t>(*count)));
   else if (count && *count > ctx.input(0).rank())
-    return make_error(Code::kInvalidModel, "starts has {} elements; expected at most the input's rank {}", *count, ctx.input(0).rank());
+    return make_error(Code::kInvalidModel, "starts has {} elements; expected at most the input's rank {}", *count,
+                      ctx.input(0).rank());
   if (!plan) {
     ctx.set_output(0, ctx.dtype(0), fresh_shape(ctx, ctx.input(0).rank(), "slice"));
     return ok_status();
   }
   if (starts && ends && starts->size() != ends->size())
-    return make_error(Code::kInvalidModel, "starts has {} elements and ends {}; expected equal counts", starts->size(), ends->size());
+    return make_error(Code::kInvalidModel, "starts has {} elements and ends {}; expected equal counts", starts->size(),
+                      ends->size());
   Shape out = *ctx.shape(0);
   for (size_t i = 0; i < plan->axes.size(); ++i) {
     Dim& dim = out[static_cast<size_t>(plan->axes[i])];
@@ -132,7 +142,8 @@ Status infer_slice(InferContext& ctx) {
     dim = length ? *length : ctx.fresh_dim("slice");
   }
   ctx.set_output(0, ctx.dtype(0), std::move(out));
-  if (starts && ends && starts->size() == 1 && ctx.input(0).rank() == 1) propagate_slice(ctx, (*starts)[0], (*ends)[0], plan->steps[0]);
+  if (starts && ends && starts->size() == 1 && ctx.input(0).rank() == 1)
+    propagate_slice(ctx, (*starts)[0], (*ends)[0], plan->steps[0]);
   return ok_status();
 }
 
@@ -145,7 +156,9 @@ Status eval_slice(EvalContext& ctx) {
   axes = TUTTI_TRY(ir::normalize_axes(axes, in.rank()));
   if (ctx.has_input(4)) steps = ctx.input(4).to_int64();
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    return make_error(Code::kInvalidInput, "starts, ends, axes and steps have {}, {}, {} and {} elements; expected equal counts", starts.size(), ends.size(), axes.size(), steps.size());
+    return make_error(Code::kInvalidInput,
+                      "starts, ends, axes and steps have {}, {}, {} and {} elements; expected equal counts",
+                      starts.size(), ends.size(), axes.size(), steps.size());
   Dims dims = in.dims(), strides = ir::row_major_strides(dims);
   int64_t base = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -161,7 +174,8 @@ Status eval_slice(EvalContext& ctx) {
   return ok_status();
 }
 
-// --- Split ---------------------------------------------------------------------------------------------------------------------
+// --- Split
+// ---------------------------------------------------------------------------------------------------------------------
 
 // Equal parts, the last one smaller.
 std::vector<int64_t> even_parts(int64_t dim, int64_t count) {
@@ -178,7 +192,9 @@ Status check_parts(const std::vector<int64_t>& parts, int64_t dim) {
       return make_error(Code::kInvalidModel, "split {} does not add up to the axis's {}", ir::dims_text(parts), dim);
     sum += part;
   }
-  if (sum != dim) return make_error(Code::kInvalidModel, "split {} adds up to {}; expected the axis's {}", ir::dims_text(parts), sum, dim);
+  if (sum != dim)
+    return make_error(Code::kInvalidModel, "split {} adds up to {}; expected the axis's {}", ir::dims_text(parts), sum,
+                      dim);
   return ok_status();
 }
 
@@ -202,7 +218,9 @@ Status infer_split(InferContext& ctx) {
   Shape parts;
   if (const auto known = ctx.dims_value(1)) {
     parts = *known;
-    if (static_cast<int>(parts.size()) != outputs) return make_error(Code::kInvalidModel, "split has {} elements; expected {}, one per output", parts.size(), outputs);
+    if (static_cast<int>(parts.size()) != outputs)
+      return make_error(Code::kInvalidModel, "split has {} elements; expected {}, one per output", parts.size(),
+                        outputs);
     const auto numbers = ir::to_dims(parts);
     if (numbers && in[axis].is_constant()) TUTTI_TRY(check_parts(*numbers, *in[axis].constant()));
   } else if (ctx.has_input(1)) {
@@ -227,7 +245,9 @@ Status eval_split(EvalContext& ctx) {
   TUTTI_TRY(check_num_outputs(ctx.attrs<SplitAttrs>(), ctx.output_count(), ctx.has_input(1)));
   const int64_t axis = TUTTI_TRY(ir::normalize_axis(ctx.attrs<SplitAttrs>().axis, in.rank()));
   const auto parts = ctx.has_input(1) ? ctx.input(1).to_int64() : even_parts(in.dim(axis), ctx.output_count());
-  if (static_cast<int>(parts.size()) != ctx.output_count()) return make_error(Code::kInvalidInput, "split has {} elements; expected {}, one per output", parts.size(), ctx.output_count());
+  if (static_cast<int>(parts.size()) != ctx.output_count())
+    return make_error(Code::kInvalidInput, "split has {} elements; expected {}, one per output", parts.size(),
+                      ctx.output_count());
   TUTTI_TRY(check_parts(parts, in.dim(axis)));
   const Dims strides = ir::row_major_strides(in.dims());
   int64_t start = 0;
@@ -236,14 +256,16 @@ Status eval_split(EvalContext& ctx) {
     if (ctx.wants_output(i)) {
       Dims dims = in.dims();
       dims[static_cast<size_t>(axis)] = length;
-      strided_copy(*TUTTI_TRY(ctx.output(i, in.dtype(), dims)), in, start * strides[static_cast<size_t>(axis)], strides);
+      strided_copy(*TUTTI_TRY(ctx.output(i, in.dtype(), dims)), in, start * strides[static_cast<size_t>(axis)],
+                   strides);
     }
     start += length;
   }
   return ok_status();
 }
 
-// --- Concat --------------------------------------------------------------------------------------------------------------------
+// --- Concat
+// --------------------------------------------------------------------------------------------------------------------
 
 void propagate_concat(InferContext& ctx) {
   std::vector<Dim> all;
@@ -272,10 +294,13 @@ Status infer_concat(InferContext& ctx) {
     const Shape& part = *ctx.shape(i);
     TUTTI_TRY(expect_rank(ctx, i, static_cast<int64_t>(shape.size())));
     for (size_t k = 0; k < shape.size(); ++k) {
-      if (k == axis) shape[k] = shape[k] + part[k];
+      if (k == axis)
+        shape[k] = shape[k] + part[k];
       else if (Dim::never_equal(shape[k], part[k]))
-        return make_error(Code::kInvalidModel, "input {} has shape {}; expected {} in dimension {}, as input 0 has", i, ir::shape_text(part), shape[k].text(), k);
-      else if (part[k].is_constant()) shape[k] = part[k];
+        return make_error(Code::kInvalidModel, "input {} has shape {}; expected {} in dimension {}, as input 0 has", i,
+                          ir::shape_text(part), shape[k].text(), k);
+      else if (part[k].is_constant())
+        shape[k] = part[k];
     }
   }
   const bool vector = shape.size() == 1;
@@ -291,12 +316,14 @@ Status eval_concat(EvalContext& ctx) {
     const Dims& part = ctx.input(i).dims();
     for (size_t k = 0; k < dims.size(); ++k)
       if (part.size() != dims.size() || (static_cast<int64_t>(k) != axis && part[k] != dims[k]))
-        return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}", ctx.input(0).type_text(), ctx.input(i).type_text(), axis);
+        return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}", ctx.input(0).type_text(),
+                          ctx.input(i).type_text(), axis);
     dims[static_cast<size_t>(axis)] += part[static_cast<size_t>(axis)];
   }
   Tensor* out = TUTTI_TRY(ctx.output(0, ctx.input(0).dtype(), dims));
   int64_t inner = 1, outer = 1, start = 0;
-  for (size_t k = 0; k < dims.size(); ++k) static_cast<int64_t>(k) < axis ? outer *= dims[k] : static_cast<int64_t>(k) > axis ? inner *= dims[k] : 0;
+  for (size_t k = 0; k < dims.size(); ++k)
+    static_cast<int64_t>(k)<axis ? outer *= dims[k] : static_cast<int64_t>(k)> axis ? inner *= dims[k] : 0;
   const int64_t row = dims[static_cast<size_t>(axis)] * inner;
   for (int i = 0; i < ctx.input_count(); ++i) {
     const int64_t length = ctx.input(i).dim(axis) * inner;
@@ -308,12 +335,26 @@ Status eval_concat(EvalContext& ctx) {
 
 }  // namespace
 
-const OpDef kSlice{.name = "Slice", .min_inputs = 3, .max_inputs = 5, .infer = infer_slice, .eval = eval_slice,
+const OpDef kSlice{.name = "Slice",
+                   .min_inputs = 3,
+                   .max_inputs = 5,
+                   .infer = infer_slice,
+                   .eval = eval_slice,
                    .tolerance = ir::Tolerance::kExact};
-const OpDef kSplit{.name = "Split", .min_inputs = 1, .max_inputs = 2, .max_outputs = ir::kAnyCount,
-                   .make_attrs = ir::make_attrs<SplitAttrs>, .infer = infer_split, .eval = eval_split,
+const OpDef kSplit{.name = "Split",
+                   .min_inputs = 1,
+                   .max_inputs = 2,
+                   .max_outputs = ir::kAnyCount,
+                   .make_attrs = ir::make_attrs<SplitAttrs>,
+                   .infer = infer_split,
+                   .eval = eval_split,
                    .tolerance = ir::Tolerance::kExact};
-const OpDef kConcat{.name = "Concat", .min_inputs = 1, .max_inputs = ir::kAnyCount, .make_attrs = ir::make_attrs<ConcatAttrs>,
-                    .infer = infer_concat, .eval = eval_concat, .tolerance = ir::Tolerance::kExact};
+const OpDef kConcat{.name = "Concat",
+                    .min_inputs = 1,
+                    .max_inputs = ir::kAnyCount,
+                    .make_attrs = ir::make_attrs<ConcatAttrs>,
+                    .infer = infer_concat,
+                    .eval = eval_concat,
+                    .tolerance = ir::Tolerance::kExact};
 
 }  // namespace tutti::ops

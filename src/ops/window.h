@@ -31,8 +31,10 @@ struct WindowAxis {
   int64_t kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
   int64_t extent() const { return (kernel - 1) * dilation + 1; }  // from the first to the last element read
 };
-// Checks the attributes against the number of spatial axes: counts, positive kernel, stride and dilation, pads not negative, all below 2^31.
-Result<std::vector<WindowAxis>> window_axes(const WindowAttrs& attrs, std::span<const int64_t> kernel, int64_t spatial_rank);
+// Checks the attributes against the number of spatial axes: counts, positive kernel, stride and dilation, pads not
+// negative, all below 2^31.
+Result<std::vector<WindowAxis>> window_axes(const WindowAttrs& attrs, std::span<const int64_t> kernel,
+                                            int64_t spatial_rank);
 
 struct WindowRounding {
   AutoPad auto_pad = AutoPad::kNotSet;
@@ -46,8 +48,8 @@ struct WindowPlan {
   int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 };
 // Plans for the spatial dims `in` (auto_pad resolved to pads).
-Result<std::vector<WindowPlan>> plan_windows(const WindowAttrs& attrs, std::span<const int64_t> kernel, std::span<const int64_t> in,
-                                             bool ceil);
+Result<std::vector<WindowPlan>> plan_windows(const WindowAttrs& attrs, std::span<const int64_t> kernel,
+                                             std::span<const int64_t> in, bool ceil);
 
 // Steps `index` through the box `dims` in row-major order; false after the last one.
 bool next_index(std::vector<int64_t>& index, std::span<const int64_t> dims);

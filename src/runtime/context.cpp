@@ -12,8 +12,8 @@ namespace {
 Status deliver(const PortInfo& port, const ir::Tensor& wanted, ir::Datum& result) {
   if (!wanted.defined()) return {};
   if (!result.is_tensor() || result.tensor().dtype() != wanted.dtype() || result.tensor().dims() != wanted.dims())
-    return make_error(Code::kInvalidInput, "output '{}': found a buffer for {}, expected {}", port.name, wanted.type_text(),
-                      result.is_tensor() ? result.tensor().type_text() : "a sequence");
+    return make_error(Code::kInvalidInput, "output '{}': found a buffer for {}, expected {}", port.name,
+                      wanted.type_text(), result.is_tensor() ? result.tensor().type_text() : "a sequence");
   if (result.tensor().raw() == wanted.raw()) return {};
   ir::Tensor target = wanted;
   if (wanted.dtype() == ir::DType::kString) {
@@ -28,7 +28,8 @@ Status deliver(const PortInfo& port, const ir::Tensor& wanted, ir::Datum& result
 
 }  // namespace
 
-ExecutionContext::ExecutionContext(EnginePtr engine) : engine_(std::move(engine)), state_(engine_->threads(), engine_->budget()) {}
+ExecutionContext::ExecutionContext(EnginePtr engine)
+    : engine_(std::move(engine)), state_(engine_->threads(), engine_->budget()) {}
 
 Result<std::vector<ir::Datum>> ExecutionContext::run(std::span<const ir::Datum> inputs, const RunOptions& options) {
   TUTTI_TRY(check_inputs(engine_->inputs(), inputs));
@@ -39,7 +40,8 @@ Result<std::vector<ir::Datum>> ExecutionContext::run(std::span<const ir::Datum> 
   return outputs;
 }
 
-Result<std::map<std::string, ir::Datum>> ExecutionContext::run(const std::map<std::string, ir::Datum>& inputs, const RunOptions& options) {
+Result<std::map<std::string, ir::Datum>> ExecutionContext::run(const std::map<std::string, ir::Datum>& inputs,
+                                                               const RunOptions& options) {
   std::vector<ir::Datum> ordered;
   size_t used = 0;
   for (const PortInfo& port : engine_->inputs()) {
@@ -55,7 +57,9 @@ Result<std::map<std::string, ir::Datum>> ExecutionContext::run(const std::map<st
         known = known || port.name == name;
         names += (names.empty() ? "" : ", ") + port.name;
       }
-      if (!known) return make_error(Code::kInvalidInput, "input '{}': found no input of this name, expected one of: {}", name, names);
+      if (!known)
+        return make_error(Code::kInvalidInput, "input '{}': found no input of this name, expected one of: {}", name,
+                          names);
     }
   auto outputs = TUTTI_TRY(run(ordered, options));
   std::map<std::string, ir::Datum> out;

@@ -11,8 +11,9 @@
 namespace tutti::runtime {
 
 struct RunOptions {
-  uint64_t seed = 0;                         // for random operators
-  std::span<const ir::Tensor> outputs = {};  // where to write, by output; undefined ones are allocated. A type or shape that does not fit is an error
+  uint64_t seed = 0;  // for random operators
+  std::span<const ir::Tensor> outputs =
+      {};  // where to write, by output; undefined ones are allocated. A type or shape that does not fit is an error
 };
 
 struct ContextStats {
@@ -20,16 +21,18 @@ struct ContextStats {
   EngineStats engine;
 };
 
-// Owns the memory of intermediate results and reuses it from run to run. One thread at a time; make one context per thread.
+// Owns the memory of intermediate results and reuses it from run to run. One thread at a time; make one context per
+// thread.
 class ExecutionContext {
  public:
   explicit ExecutionContext(EnginePtr engine);
 
-  // Inputs in the engine's order, read in place. Outputs in the engine's order; each has its own memory (or shares an input's or a
-  // constant's, where the graph passes one through). Errors name the input or the node.
+  // Inputs in the engine's order, read in place. Outputs in the engine's order; each has its own memory (or shares an
+  // input's or a constant's, where the graph passes one through). Errors name the input or the node.
   Result<std::vector<ir::Datum>> run(std::span<const ir::Datum> inputs, const RunOptions& options = {});
   // By name.
-  Result<std::map<std::string, ir::Datum>> run(const std::map<std::string, ir::Datum>& inputs, const RunOptions& options = {});
+  Result<std::map<std::string, ir::Datum>> run(const std::map<std::string, ir::Datum>& inputs,
+                                               const RunOptions& options = {});
 
   // Times each step of the runs that follow.
   void enable_profiling(bool enabled = true);

@@ -28,7 +28,8 @@ Engine::Engine(engine::PlanPtr plan, const EngineOptions& options)
       threads_(options.threads),
       weights_(budget_) {
   const exec::Environment environment{options.backend, &weights_, &choices_};
-  executor_ = std::make_unique<exec::GraphExecutor>(plan_->graph, environment, exec::ExecutorOptions{options.programs_per_stage});
+  executor_ = std::make_unique<exec::GraphExecutor>(plan_->graph, environment,
+                                                    exec::ExecutorOptions{options.programs_per_stage});
 }
 
 Result<std::shared_ptr<Engine>> Engine::load(const std::string& path, const EngineOptions& options) {

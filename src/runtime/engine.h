@@ -13,12 +13,12 @@
 namespace tutti::runtime {
 
 struct EngineOptions {
-  int threads = 1;                             // of the engine's pool, the calling thread included
-  size_t memory_limit_bytes = SIZE_MAX;        // packed weights, arenas and results of all contexts together
-  const backend::Backend* backend = nullptr;   // outlives the engine; null: reference kernels only
-  std::string device;                          // whose tuned section to use; "" : none
-  size_t programs_per_stage = 32;              // shapes kept
-  bool verify_weights = false;                 // load only: hash all weights
+  int threads = 1;                            // of the engine's pool, the calling thread included
+  size_t memory_limit_bytes = SIZE_MAX;       // packed weights, arenas and results of all contexts together
+  const backend::Backend* backend = nullptr;  // outlives the engine; null: reference kernels only
+  std::string device;                         // whose tuned section to use; "" : none
+  size_t programs_per_stage = 32;             // shapes kept
+  bool verify_weights = false;                // load only: hash all weights
 };
 
 // An input or output.
@@ -29,8 +29,8 @@ struct PortInfo {
 
 struct EngineStats {
   exec::CacheStats cache;
-  size_t packed_bytes = 0;         // packed weights
-  size_t memory_used_bytes = 0;    // of the limit: packed weights and arenas
+  size_t packed_bytes = 0;       // packed weights
+  size_t memory_used_bytes = 0;  // of the limit: packed weights and arenas
 };
 
 // Shared, immutable but for its caches: thread-safe. Contexts keep it alive.

@@ -5,7 +5,8 @@ namespace {
 
 std::string names_of(const std::vector<PortInfo>& ports) {
   std::string out;
-  for (const PortInfo& port : ports) out += fmt::format("{}'{}' {}", out.empty() ? "" : ", ", port.name, port.type.text());
+  for (const PortInfo& port : ports)
+    out += fmt::format("{}'{}' {}", out.empty() ? "" : ", ", port.name, port.type.text());
   return out.empty() ? "none" : out;
 }
 
@@ -16,7 +17,8 @@ std::string found_text(const ir::Datum& datum) {
 }
 
 Error mismatch(const PortInfo& port, const ir::Datum& datum, std::string hint) {
-  return make_error(Code::kInvalidInput, "input '{}': found {}, expected {}", port.name, found_text(datum), port.type.text())
+  return make_error(Code::kInvalidInput, "input '{}': found {}, expected {}", port.name, found_text(datum),
+                    port.type.text())
       .with_hint(std::move(hint));
 }
 
@@ -35,11 +37,14 @@ Status check_dims(const PortInfo& port, const ir::Datum& datum, Bindings& bindin
       const auto [at, is_new] = bindings.values.emplace(*name, found);
       if (is_new) bindings.bound_by[*name] = port.name;
       if (at->second != found)
-        return mismatch(port, datum, fmt::format("dimension {} is '{}', which input '{}' has set to {}", i, *name, bindings.bound_by[*name], at->second));
+        return mismatch(port, datum,
+                        fmt::format("dimension {} is '{}', which input '{}' has set to {}", i, *name,
+                                    bindings.bound_by[*name], at->second));
       continue;
     }
     const auto expected = shape[i].evaluate(bindings.values);
-    if (expected && *expected != found) return mismatch(port, datum, fmt::format("dimension {} must be {}", i, *expected));
+    if (expected && *expected != found)
+      return mismatch(port, datum, fmt::format("dimension {} must be {}", i, *expected));
   }
   return {};
 }
@@ -48,7 +53,8 @@ Status check_input(const PortInfo& port, const ir::Datum& datum, Bindings& bindi
   const ir::ValueType& type = port.type;
   if (datum.empty()) return type.is_optional ? Status() : mismatch(port, datum, "give this input");
   if (datum.is_sequence() != (type.kind == ir::ValueType::Kind::kSequence))
-    return mismatch(port, datum, type.kind == ir::ValueType::Kind::kSequence ? "give a sequence of tensors" : "give one tensor");
+    return mismatch(port, datum,
+                    type.kind == ir::ValueType::Kind::kSequence ? "give a sequence of tensors" : "give one tensor");
   if (datum.is_sequence()) {
     for (const ir::Tensor& element : datum.sequence())
       if (type.dtype != ir::DType::kUndefined && element.dtype() != type.dtype)

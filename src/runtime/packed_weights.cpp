@@ -13,8 +13,10 @@ PackedWeightStore::~PackedWeightStore() { budget_.release(size_bytes()); }
 
 std::shared_ptr<PackedWeightStore::Entry> PackedWeightStore::entry_of(const ir::Tensor& source, std::string_view form) {
   Key key{.form = fmt::format("{}:{}:{}", form, ir::dtype_name(source.dtype()), ir::dims_text(source.dims()))};
-  if (source.size_bytes() > kByContentBytes) key.address = source.raw();
-  else key.content = hash128(std::span(static_cast<const std::byte*>(source.raw()), source.size_bytes()));
+  if (source.size_bytes() > kByContentBytes)
+    key.address = source.raw();
+  else
+    key.content = hash128(std::span(static_cast<const std::byte*>(source.raw()), source.size_bytes()));
   const MutexLock lock(mutex_);
   std::shared_ptr<Entry>& entry = entries_[std::move(key)];
   if (!entry) entry = std::make_shared<Entry>();

@@ -12,9 +12,9 @@
 
 namespace tutti::runtime {
 
-// Packs each constant once per form and keeps the result as long as the engine lives. After packing, the memory of a file-backed source
-// goes back to the system: it is read again from the file if anything else touches it. Thread-safe; while one thread packs a tensor,
-// others that want the same one wait for it, and those that want another do not.
+// Packs each constant once per form and keeps the result as long as the engine lives. After packing, the memory of a
+// file-backed source goes back to the system: it is read again from the file if anything else touches it. Thread-safe;
+// while one thread packs a tensor, others that want the same one wait for it, and those that want another do not.
 class PackedWeightStore final : public backend::PackedWeights {
  public:
   explicit PackedWeightStore(exec::MemoryBudget& budget) : budget_(budget) {}

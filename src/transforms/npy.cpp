@@ -17,11 +17,15 @@ using ir::Tensor;
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeaderBytes = 1 << 20;
 
-struct TypeCode { std::string_view code; DType dtype; };
+struct TypeCode {
+  std::string_view code;
+  DType dtype;
+};
 constexpr TypeCode kTypes[] = {
-    {"b1", DType::kBool},    {"i1", DType::kInt8},    {"i2", DType::kInt16},   {"i4", DType::kInt32},     {"i8", DType::kInt64},
-    {"u1", DType::kUInt8},   {"u2", DType::kUInt16},  {"u4", DType::kUInt32},  {"u8", DType::kUInt64},    {"f2", DType::kFloat16},
-    {"f4", DType::kFloat32}, {"f8", DType::kFloat64}, {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
+    {"b1", DType::kBool},      {"i1", DType::kInt8},        {"i2", DType::kInt16},   {"i4", DType::kInt32},
+    {"i8", DType::kInt64},     {"u1", DType::kUInt8},       {"u2", DType::kUInt16},  {"u4", DType::kUInt32},
+    {"u8", DType::kUInt64},    {"f2", DType::kFloat16},     {"f4", DType::kFloat32}, {"f8", DType::kFloat64},
+    {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
 };
 
 struct Header {
@@ -48,12 +52,15 @@ Result<DType> parse_type(std::string_view text) {
   if (code.size() > 1 && (code[0] == '<' || code[0] == '|' || code[0] == '='))
     for (const TypeCode& type : kTypes)
       if (type.code == code.substr(1)) return type.dtype;
-  return make_error(Code::kInvalidInput, "element type: found '{}', expected a little-endian number type such as <f4 or <i8", code.substr(0, 40));
+  return make_error(Code::kInvalidInput,
+                    "element type: found '{}', expected a little-endian number type such as <f4 or <i8",
+                    code.substr(0, 40));
 }
 
 Result<ir::Dims> parse_dims(std::string_view text) {
   const size_t end = text.find(')');
-  const Error bad = make_error(Code::kInvalidInput, "shape: found '{}', expected a tuple such as (2, 3)", text.substr(0, 40));
+  const Error bad =
+      make_error(Code::kInvalidInput, "shape: found '{}', expected a tuple such as (2, 3)", text.substr(0, 40));
   if (text.empty() || text[0] != '(' || end == std::string_view::npos) return bad;
   ir::Dims dims;
   const char* at = text.data() + 1;
@@ -87,15 +94,18 @@ Result<Header> read_header(std::istream& file) {
   if (!file || std::string_view(start, 6) != kMagic)
     return make_error(Code::kInvalidInput, "found no .npy magic, expected a file written by numpy.save");
   const int version = start[6];
-  if (version < 1 || version > 3) return make_error(Code::kInvalidInput, "found .npy version {}, expected 1 to 3", version);
+  if (version < 1 || version > 3)
+    return make_error(Code::kInvalidInput, "found .npy version {}, expected 1 to 3", version);
   unsigned char length[4] = {};
   const int length_bytes = version == 1 ? 2 : 4;
   file.read(reinterpret_cast<char*>(length), length_bytes);
   const size_t size = length[0] | length[1] << 8 | size_t{length[2]} << 16 | size_t{length[3]} << 24;
-  if (!file || size > kMaxHeaderBytes) return make_error(Code::kInvalidInput, "found a header of {} bytes, expected at most {}", size, kMaxHeaderBytes);
+  if (!file || size > kMaxHeaderBytes)
+    return make_error(Code::kInvalidInput, "found a header of {} bytes, expected at most {}", size, kMaxHeaderBytes);
   std::string text(size, ' ');
   file.read(text.data(), static_cast<std::streamsize>(size));
-  if (!file) return make_error(Code::kInvalidInput, "found a file that ends inside its header, expected {} header bytes", size);
+  if (!file)
+    return make_error(Code::kInvalidInput, "found a file that ends inside its header, expected {} header bytes", size);
   return parse_header(text);
 }
 
@@ -124,7 +134,8 @@ Result<Tensor> read_body(std::ifstream& file, const Header& header) {
   file.seekg(begin);
   const int64_t expected = ir::element_count(header.dims) * dtype_bits(header.dtype) / 8;
   if (found < expected)
-    return make_error(Code::kInvalidInput, "found {} bytes of data, expected {} for {}{}", found, expected, dtype_name(header.dtype), ir::dims_text(header.dims));
+    return make_error(Code::kInvalidInput, "found {} bytes of data, expected {} for {}{}", found, expected,
+                      dtype_name(header.dtype), ir::dims_text(header.dims));
   Tensor out = Tensor::allocate(header.dtype, header.dims);
   file.read(static_cast<char*>(out.mutable_raw()), expected);
   if (!file) return make_error(Code::kIo, "reading failed: {}", std::strerror(errno));
@@ -152,11 +163,13 @@ bool npy_supports(DType dtype) { return find_type(dtype) != nullptr; }
 
 Status write_npy(const std::string& path, const Tensor& tensor) {
   const TypeCode* type = find_type(tensor.dtype());
-  if (!type) return make_error(Code::kUnsupported, "{}: NumPy has no element type {}", path, dtype_name(tensor.dtype()));
+  if (!type)
+    return make_error(Code::kUnsupported, "{}: NumPy has no element type {}", path, dtype_name(tensor.dtype()));
   std::string dims;
   for (const int64_t d : tensor.dims()) dims += fmt::format("{}, ", d);
   const char order = dtype_bits(tensor.dtype()) > 8 ? '<' : '|';
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, type->code, dims);
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, type->code, dims);
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');  // data starts at a multiple of 64
   header += '\n';
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -166,7 +179,8 @@ Status write_npy(const std::string& path, const Tensor& tensor) {
   file << header;
   file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.size_bytes()));
   file.close();
-  if (!file) return make_error(Code::kIo, "{}: writing {} bytes failed: {}", path, tensor.size_bytes(), std::strerror(errno));
+  if (!file)
+    return make_error(Code::kIo, "{}: writing {} bytes failed: {}", path, tensor.size_bytes(), std::strerror(errno));
   return {};
 }
 

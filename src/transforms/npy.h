@@ -8,8 +8,8 @@
 
 namespace tutti::transforms {
 
-// Reads bool, [u]int8..64, float16/32/64, complex64/128 in C or Fortran order (converted to row-major). Anything else, a truncated file or a
-// malformed header is an InvalidInput error that names the file and what was found.
+// Reads bool, [u]int8..64, float16/32/64, complex64/128 in C or Fortran order (converted to row-major). Anything else,
+// a truncated file or a malformed header is an InvalidInput error that names the file and what was found.
 Result<ir::Tensor> read_npy(const std::string& path);
 
 // Writes version 1.0. Types that NumPy lacks are an Unsupported error.

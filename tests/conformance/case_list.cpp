@@ -11,8 +11,10 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_training_only(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kPrefixes{"test_adagrad", "test_adam", "test_momentum", "test_nesterov", "test_gradient_of", "test_training_"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+  static constexpr std::array<std::string_view, 6> kPrefixes{"test_adagrad",  "test_adam",        "test_momentum",
+                                                             "test_nesterov", "test_gradient_of", "test_training_"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
@@ -23,7 +25,8 @@ Result<std::string> find_test_data(const std::string& deps_dir) {
     const fs::path data = entry.path() / "site-packages/onnx/backend/test/data";
     if (fs::is_directory(data, error)) return data.string();
   }
-  return make_error(Code::kNotFound, "found no onnx package below {}/python/lib", deps_dir).with_hint("run `make deps`, or give --data");
+  return make_error(Code::kNotFound, "found no onnx package below {}/python/lib", deps_dir)
+      .with_hint("run `make deps`, or give --data");
 }
 
 Result<std::vector<Case>> collect_cases(const std::string& data_dir) {
@@ -39,7 +42,8 @@ Result<std::vector<Case>> collect_cases(const std::string& data_dir) {
     std::sort(found.begin(), found.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
     cases.insert(cases.end(), found.begin(), found.end());
   }
-  if (cases.empty()) return make_error(Code::kNotFound, "{} holds no test cases, expected folders node/test_*/", data_dir);
+  if (cases.empty())
+    return make_error(Code::kNotFound, "{} holds no test cases, expected folders node/test_*/", data_dir);
   return cases;
 }
 
@@ -50,7 +54,8 @@ Result<std::map<std::string, std::string>> read_skips(const std::string& path) {
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line[0] == '#') continue;
     const size_t colon = line.find(": ");
-    if (colon == std::string::npos) return make_error(Code::kUsage, "{}:{}: found '{}', expected 'case: reason'", path, number, line);
+    if (colon == std::string::npos)
+      return make_error(Code::kUsage, "{}:{}: found '{}', expected 'case: reason'", path, number, line);
     skips[line.substr(0, colon)] = line.substr(colon + 2);
   }
   return skips;

@@ -22,7 +22,8 @@ Result<std::string> find_test_data(const std::string& deps_dir);
 // ai.onnx.preview.training, and Dropout in training mode) are not collected.
 Result<std::vector<Case>> collect_cases(const std::string& data_dir);
 
-// Lines "case: reason"; '#' starts a comment. A file that is not there has no skips. A line without a reason is an error.
+// Lines "case: reason"; '#' starts a comment. A file that is not there has no skips. A line without a reason is an
+// error.
 Result<std::map<std::string, std::string>> read_skips(const std::string& path);
 
 }  // namespace tutti::conformance

@@ -54,7 +54,8 @@ Status check_exact(const Tensor& actual, const Tensor& expected) {
 Status check_strings(const Tensor& actual, const Tensor& expected) {
   for (size_t i = 0; i < expected.string_data().size(); ++i)
     if (actual.string_data()[i] != expected.string_data()[i])
-      return make_error(Code::kVerification, "element {} is '{}', expected '{}'", i, actual.string_data()[i], expected.string_data()[i]);
+      return make_error(Code::kVerification, "element {} is '{}', expected '{}'", i, actual.string_data()[i],
+                        expected.string_data()[i]);
   return ok_status();
 }
 
@@ -80,9 +81,11 @@ Status check_close(const Datum& actual, const Datum& expected) {
   if (expected.is_tensor()) return check_tensors(actual.tensor(), expected.tensor());
   if (!expected.is_sequence()) return ok_status();
   if (actual.sequence().size() != expected.sequence().size())
-    return make_error(Code::kVerification, "found {} tensors, expected {}", actual.sequence().size(), expected.sequence().size());
+    return make_error(Code::kVerification, "found {} tensors, expected {}", actual.sequence().size(),
+                      expected.sequence().size());
   for (size_t i = 0; i < expected.sequence().size(); ++i)
-    TUTTI_TRY(check_tensors(actual.sequence()[i], expected.sequence()[i]).with_context(fmt::format("tensor {} of the sequence", i)));
+    TUTTI_TRY(check_tensors(actual.sequence()[i], expected.sequence()[i])
+                  .with_context(fmt::format("tensor {} of the sequence", i)));
   return ok_status();
 }
 

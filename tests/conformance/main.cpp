@@ -13,7 +13,8 @@ namespace tutti::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: conformance [--backend NAME]... [--data DIR] [--kind KIND] [--filter TEXT] [--list-failures] [--verbose] [--jobs N] [--no-skips]\n"
+    "usage: conformance [--backend NAME]... [--data DIR] [--kind KIND] [--filter TEXT] [--list-failures] [--verbose] "
+    "[--jobs N] [--no-skips]\n"
     "  --backend NAME    interpreter or cpu; may be repeated (both)\n"
     "  --data DIR        onnx/backend/test/data (of the onnx package in the dependencies)\n"
     "  --kind KIND       only cases of node, simple, pytorch-converted or pytorch-operator\n"
@@ -34,15 +35,24 @@ Result<Options> parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
-    if (arg == "--backend") options.backends.push_back(value());
-    else if (arg == "--data") options.data = value();
-    else if (arg == "--kind") options.kind = value();
-    else if (arg == "--filter") options.filter = value();
-    else if (arg == "--jobs") options.jobs = std::atoi(value().c_str());
-    else if (arg == "--list-failures") options.list_failures = true;
-    else if (arg == "--verbose") options.verbose = true;
-    else if (arg == "--no-skips") options.use_skips = false;
-    else return make_error(Code::kUsage, "unknown option '{}'", arg).with_hint(kUsage);
+    if (arg == "--backend")
+      options.backends.push_back(value());
+    else if (arg == "--data")
+      options.data = value();
+    else if (arg == "--kind")
+      options.kind = value();
+    else if (arg == "--filter")
+      options.filter = value();
+    else if (arg == "--jobs")
+      options.jobs = std::atoi(value().c_str());
+    else if (arg == "--list-failures")
+      options.list_failures = true;
+    else if (arg == "--verbose")
+      options.verbose = true;
+    else if (arg == "--no-skips")
+      options.use_skips = false;
+    else
+      return make_error(Code::kUsage, "unknown option '{}'", arg).with_hint(kUsage);
   }
   if (options.backends.empty()) options.backends = {"interpreter", "cpu"};
   if (options.data.empty()) options.data = TUTTI_TRY(find_test_data(TUTTI_DEPS_DIR));
@@ -59,8 +69,10 @@ Result<Tally> run_backend(const std::string& backend, const std::vector<Case>& a
   std::vector<Case> cases;
   Tally tally;
   for (const Case& test : all) {
-    if (options.use_skips && skips.contains(test.name)) ++tally.skipped;
-    else cases.push_back(test);
+    if (options.use_skips && skips.contains(test.name))
+      ++tally.skipped;
+    else
+      cases.push_back(test);
   }
   const auto outcomes = run_isolated(cases.size(), {.jobs = options.jobs}, [&](size_t i) {
     if (options.verbose) std::fprintf(stderr, "%s/%s\n", cases[i].kind.c_str(), cases[i].name.c_str());
@@ -69,12 +81,15 @@ Result<Tally> run_backend(const std::string& backend, const std::vector<Case>& a
   for (size_t i = 0; i < cases.size(); ++i) {
     ++(outcomes[i].passed ? tally.passed : tally.failed);
     if (outcomes[i].passed) continue;
-    if (options.list_failures) std::printf("%s\n", cases[i].name.c_str());
-    else std::printf("FAIL %s %s/%s: %s\n", backend.c_str(), cases[i].kind.c_str(), cases[i].name.c_str(), outcomes[i].text.c_str());
+    if (options.list_failures)
+      std::printf("%s\n", cases[i].name.c_str());
+    else
+      std::printf("FAIL %s %s/%s: %s\n", backend.c_str(), cases[i].kind.c_str(), cases[i].name.c_str(),
+                  outcomes[i].text.c_str());
   }
   const double share = 100.0 * static_cast<double>(tally.passed) / static_cast<double>(std::max<size_t>(1, all.size()));
-  std::printf("%s: %zu passed, %zu failed, %zu skipped (%.1f %% of %zu passed)\n", backend.c_str(), tally.passed, tally.failed, tally.skipped, share,
-              all.size());
+  std::printf("%s: %zu passed, %zu failed, %zu skipped (%.1f %% of %zu passed)\n", backend.c_str(), tally.passed,
+              tally.failed, tally.skipped, share, all.size());
   return tally;
 }
 

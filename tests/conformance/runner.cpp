@@ -74,11 +74,12 @@ Result<std::vector<Datum>> read_ports(const std::string& prefix, const std::vect
       data.emplace_back();
       continue;
     }
-    const auto kind = types[i].is_optional                            ? onnx::ProtoKind::kOptional
+    const auto kind = types[i].is_optional                          ? onnx::ProtoKind::kOptional
                       : types[i].kind == ValueType::Kind::kSequence ? onnx::ProtoKind::kSequence
-                                                                      : onnx::ProtoKind::kTensor;
+                                                                    : onnx::ProtoKind::kTensor;
     Datum datum = TUTTI_TRY(onnx::read_tensor_proto_file(path, kind));
-    // The type says optional where the model says sequence, when a loop starts from an optional; the file is as the model says.
+    // The type says optional where the model says sequence, when a loop starts from an optional; the file is as the
+    // model says.
     if (!datum.is_sequence() && types[i].kind == ValueType::Kind::kSequence) {
       auto sequence = onnx::read_tensor_proto_file(path, onnx::ProtoKind::kSequence);
       if (sequence.ok() && sequence->is_sequence() && !sequence->sequence().empty()) datum = *std::move(sequence);

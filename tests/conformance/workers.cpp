@@ -29,8 +29,10 @@ struct Share {
     alarm(seconds);
     const Status status = run(i);
     alarm(0);
-    if (status.ok()) std::fprintf(out, "P %zu\n", i);
-    else std::fprintf(out, "F %zu %s\n", i, one_line(status.error().text()).c_str());
+    if (status.ok())
+      std::fprintf(out, "P %zu\n", i);
+    else
+      std::fprintf(out, "F %zu %s\n", i, one_line(status.error().text()).c_str());
     std::fflush(out);
   }
   _exit(0);
@@ -50,7 +52,8 @@ size_t listen(int pipe, size_t count, std::vector<Outcome>& outcomes) {
     if (line[0] == 'P') outcomes[item] = {true, {}};
     if (line[0] == 'F') {
       std::string text = line + 1 + used;
-      while (!text.empty() && (text.back() == '\n' || text.front() == ' ')) text.back() == '\n' ? text.pop_back() : (void)text.erase(0, 1);
+      while (!text.empty() && (text.back() == '\n' || text.front() == ' '))
+        text.back() == '\n' ? text.pop_back() : (void)text.erase(0, 1);
       outcomes[item] = {false, text};
     }
   }
@@ -59,7 +62,8 @@ size_t listen(int pipe, size_t count, std::vector<Outcome>& outcomes) {
   return current;
 }
 
-void run_share(Share share, unsigned seconds, const std::function<Status(size_t)>& run, std::vector<Outcome>& outcomes) {
+void run_share(Share share, unsigned seconds, const std::function<Status(size_t)>& run,
+               std::vector<Outcome>& outcomes) {
   while (share.first < share.count) {
     int ends[2];
     if (pipe(ends) != 0) return;
@@ -87,7 +91,8 @@ void run_share(Share share, unsigned seconds, const std::function<Status(size_t)
 
 }  // namespace
 
-std::vector<Outcome> run_isolated(size_t count, const WorkerOptions& options, const std::function<Status(size_t)>& run) {
+std::vector<Outcome> run_isolated(size_t count, const WorkerOptions& options,
+                                  const std::function<Status(size_t)>& run) {
   std::vector<Outcome> outcomes(count, Outcome{false, "was not run"});
   const auto jobs = static_cast<size_t>(options.jobs < 1 ? 1 : options.jobs);
   std::vector<std::thread> threads;

@@ -14,7 +14,8 @@ std::string bytes_of(const std::string& path) {
 
 TEST_F(UserMistake, a_truncated_engine_says_so) {
   const std::string bytes = bytes_of(relu_engine());
-  expect_error(tutti({"run", write("cut.tutti", bytes.substr(0, bytes.size() / 2)), "--random-inputs", "1"}), 2, {"cut.tutti", "truncated"});
+  expect_error(tutti({"run", write("cut.tutti", bytes.substr(0, bytes.size() / 2)), "--random-inputs", "1"}), 2,
+               {"cut.tutti", "truncated"});
 }
 
 TEST_F(UserMistake, an_engine_with_an_altered_manifest_is_corrupt) {
@@ -35,10 +36,13 @@ TEST_F(UserMistake, an_engine_with_an_altered_weight_is_corrupt_when_verified) {
 }
 
 TEST_F(UserMistake, a_foreign_file_is_not_an_engine) {
-  expect_error(tutti({"run", write("foreign.tutti", std::string("PK\x03\x04 a zip file")), "--random-inputs", "1"}), 2, {"foreign.tutti"});
+  expect_error(tutti({"run", write("foreign.tutti", std::string("PK\x03\x04 a zip file")), "--random-inputs", "1"}), 2,
+               {"foreign.tutti"});
 }
 
-TEST_F(UserMistake, an_engine_cannot_be_built_from_an_engine) { expect_error(tutti({"build", relu_engine(), "-o", path("again.tutti")}), 2, {"relu.tutti"}); }
+TEST_F(UserMistake, an_engine_cannot_be_built_from_an_engine) {
+  expect_error(tutti({"build", relu_engine(), "-o", path("again.tutti")}), 2, {"relu.tutti"});
+}
 
 TEST_F(UserMistake, two_outputs_for_one_file_are_refused) {
   auto model = model_with_input();
@@ -46,7 +50,8 @@ TEST_F(UserMistake, two_outputs_for_one_file_are_refused) {
   add_node(model, "Tanh", {"x"}, "a:b");
   add_output(model, "a/b");
   add_output(model, "a:b");
-  expect_error(tutti({"run", write("m.onnx", model), "--random-inputs", "1", "--output-dir", path("out")}), 2, {"'a:b'", "a_b.npy"});
+  expect_error(tutti({"run", write("m.onnx", model), "--random-inputs", "1", "--output-dir", path("out")}), 2,
+               {"'a:b'", "a_b.npy"});
 }
 
 }  // namespace

@@ -9,10 +9,13 @@ namespace {
 TEST_F(UserMistake, a_missing_model_is_named) { expect_error(tutti({"build", path("no.onnx")}), 2, {"no.onnx"}); }
 
 TEST_F(UserMistake, a_text_file_is_not_a_model) {
-  expect_error(tutti({"build", write("notes.onnx", std::string("hello, this is no model\n"))}), 2, {"notes.onnx", "ONNX"});
+  expect_error(tutti({"build", write("notes.onnx", std::string("hello, this is no model\n"))}), 2,
+               {"notes.onnx", "ONNX"});
 }
 
-TEST_F(UserMistake, an_empty_file_is_not_a_model) { expect_error(tutti({"build", write("empty.onnx", std::string())}), 2, {"empty.onnx"}); }
+TEST_F(UserMistake, an_empty_file_is_not_a_model) {
+  expect_error(tutti({"build", write("empty.onnx", std::string())}), 2, {"empty.onnx"});
+}
 
 TEST_F(UserMistake, a_folder_is_not_a_model) { expect_error(tutti({"build", path("")}), 2, {"error: "}); }
 

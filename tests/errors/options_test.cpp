@@ -4,16 +4,21 @@
 namespace tutti::errors {
 namespace {
 
-TEST_F(UserMistake, an_unknown_subcommand_points_to_help) { expect_error(tutti({"compile", "m.onnx"}), 1, {"hint: tutti --help"}); }
+TEST_F(UserMistake, an_unknown_subcommand_points_to_help) {
+  expect_error(tutti({"compile", "m.onnx"}), 1, {"hint: tutti --help"});
+}
 
-TEST_F(UserMistake, no_threads_is_refused) { expect_error(tutti({"bench", relu_model(), "--threads", "0"}), 1, {"--threads"}); }
+TEST_F(UserMistake, no_threads_is_refused) {
+  expect_error(tutti({"bench", relu_model(), "--threads", "0"}), 1, {"--threads"});
+}
 
 TEST_F(UserMistake, a_gpu_that_is_not_in_this_build_is_a_device_error) {
   expect_error(tutti({"run", relu_model(), "--random-inputs", "1", "--device", "cuda:0"}), 4, {"cuda:0", "cpu"});
 }
 
 TEST_F(UserMistake, an_unknown_device_lists_the_kinds) {
-  expect_error(tutti({"run", relu_model(), "--random-inputs", "1", "--device", "tpu"}), 1, {"tpu", "auto, cpu or cuda"});
+  expect_error(tutti({"run", relu_model(), "--random-inputs", "1", "--device", "tpu"}), 1,
+               {"tpu", "auto, cpu or cuda"});
 }
 
 TEST_F(UserMistake, a_precision_that_is_not_offered_is_refused) {
@@ -33,10 +38,13 @@ TEST_F(UserMistake, a_malformed_size_shows_the_form) {
 }
 
 TEST_F(UserMistake, too_little_memory_is_a_limit_error_with_the_numbers) {
-  expect_error(tutti({"run", relu_engine(), "--random-inputs", "1", "--shapes", "x=100000x4", "--memory-limit", "64K"}), 5, {"65536"});
+  expect_error(tutti({"run", relu_engine(), "--random-inputs", "1", "--shapes", "x=100000x4", "--memory-limit", "64K"}),
+               5, {"65536"});
 }
 
-TEST_F(UserMistake, the_engine_may_not_replace_its_model) { expect_error(tutti({"build", relu_model(), "-o", path("relu.onnx")}), 1, {"-o"}); }
+TEST_F(UserMistake, the_engine_may_not_replace_its_model) {
+  expect_error(tutti({"build", relu_model(), "-o", path("relu.onnx")}), 1, {"-o"});
+}
 
 TEST_F(UserMistake, a_folder_that_does_not_exist_is_named) {
   expect_error(tutti({"build", relu_model(), "-o", path("no/such/relu.tutti")}), 2, {"no/such"});
@@ -45,13 +53,17 @@ TEST_F(UserMistake, a_folder_that_does_not_exist_is_named) {
 TEST_F(UserMistake, a_full_disk_leaves_the_old_engine_in_place) {
   const std::string engine = relu_engine();
   const auto size = std::filesystem::file_size(engine);
-  const std::string command = std::string("ulimit -f 1; trap '' XFSZ; ") + TUTTI_PROGRAM + " build " + write("big.onnx", [] {
-    auto model = model_with_input();
-    add_float_initializer(model, "w", {4, 100000}).set_raw_data(std::string(1600000, 'a'));
-    add_node(model, "MatMul", {"x", "w"}, "y");
-    add_output(model, "y");
-    return model;
-  }()) + " -o " + engine + " 2>" + path("err");
+  const std::string command =
+      std::string("ulimit -f 1; trap '' XFSZ; ") + TUTTI_PROGRAM + " build " +
+      write("big.onnx",
+            [] {
+              auto model = model_with_input();
+              add_float_initializer(model, "w", {4, 100000}).set_raw_data(std::string(1600000, 'a'));
+              add_node(model, "MatMul", {"x", "w"}, "y");
+              add_output(model, "y");
+              return model;
+            }()) +
+      " -o " + engine + " 2>" + path("err");
   EXPECT_NE(std::system(("bash -c \"" + command + "\"").c_str()), 0);
   EXPECT_EQ(std::filesystem::file_size(engine), size);
   EXPECT_EQ(tutti({"run", engine, "--random-inputs", "1"}).exit_code, 0);

@@ -33,7 +33,8 @@ Answer tutti(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) command += " " + quoted(argument);
   command += fmt::format(" >{0}/out 2>{0}/err </dev/null", quoted(folder.string()));
   const int status = std::system(command.c_str());
-  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "out"), read_file(folder / "err")};
+  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "out"),
+                read_file(folder / "err")};
   std::filesystem::remove_all(folder);
   return answer;
 }
@@ -64,7 +65,8 @@ std::string UserMistake::relu_engine() const {
   return path("relu.tutti");
 }
 
-std::string UserMistake::zeros(const std::string& name, const std::vector<int64_t>& dims, const std::string& descr, int element_bytes) const {
+std::string UserMistake::zeros(const std::string& name, const std::vector<int64_t>& dims, const std::string& descr,
+                               int element_bytes) const {
   std::string shape;
   int64_t count = 1;
   for (const int64_t d : dims) {
@@ -74,7 +76,8 @@ std::string UserMistake::zeros(const std::string& name, const std::vector<int64_
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   header.append(118 - 1 - header.size(), ' ');
   header += '\n';
-  return write(name, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + std::string(static_cast<size_t>(count * element_bytes), '\0'));
+  return write(name, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
+                         std::string(static_cast<size_t>(count * element_bytes), '\0'));
 }
 
 ::onnx::ModelProto model_with_input() {
@@ -91,7 +94,8 @@ std::string UserMistake::zeros(const std::string& name, const std::vector<int64_
   return model;
 }
 
-::onnx::NodeProto& add_node(::onnx::ModelProto& model, const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
+::onnx::NodeProto& add_node(::onnx::ModelProto& model, const std::string& op, const std::vector<std::string>& inputs,
+                            const std::string& output) {
   auto* node = model.mutable_graph()->add_node();
   node->set_op_type(op);
   node->set_name("node_" + output);
@@ -106,7 +110,8 @@ void add_output(::onnx::ModelProto& model, const std::string& name) {
   output->mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
 }
 
-::onnx::TensorProto& add_float_initializer(::onnx::ModelProto& model, const std::string& name, const std::vector<int64_t>& dims) {
+::onnx::TensorProto& add_float_initializer(::onnx::ModelProto& model, const std::string& name,
+                                           const std::vector<int64_t>& dims) {
   auto* tensor = model.mutable_graph()->add_initializer();
   tensor->set_name(name);
   tensor->set_data_type(::onnx::TensorProto::FLOAT);
@@ -122,7 +127,8 @@ void add_output(::onnx::ModelProto& model, const std::string& name) {
 void expect_error(const Answer& answer, int exit_code, const std::vector<std::string>& parts) {
   EXPECT_EQ(answer.exit_code, exit_code) << answer.out << answer.err;
   EXPECT_TRUE(answer.err.starts_with("error: ") || answer.err.find("\nerror: ") != std::string::npos) << answer.err;
-  for (const std::string& part : parts) EXPECT_NE(answer.err.find(part), std::string::npos) << "wanted: " << part << "\nfound: " << answer.err;
+  for (const std::string& part : parts)
+    EXPECT_NE(answer.err.find(part), std::string::npos) << "wanted: " << part << "\nfound: " << answer.err;
 }
 
 }  // namespace tutti::errors

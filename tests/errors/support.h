@@ -26,12 +26,15 @@ class UserMistake : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   // Writes and returns the path.
   std::string write(const std::string& name, const std::string& content) const;
-  std::string write(const std::string& name, const ::onnx::ModelProto& model) const { return write(name, model.SerializeAsString()); }
+  std::string write(const std::string& name, const ::onnx::ModelProto& model) const {
+    return write(name, model.SerializeAsString());
+  }
   // y = Relu(x), x: float32[n,4]; built as an engine when `engine` is set.
   std::string relu_model() const;
   std::string relu_engine() const;
   // A .npy file of float32 zeros.
-  std::string zeros(const std::string& name, const std::vector<int64_t>& dims, const std::string& descr = "<f4", int element_bytes = 4) const;
+  std::string zeros(const std::string& name, const std::vector<int64_t>& dims, const std::string& descr = "<f4",
+                    int element_bytes = 4) const;
 
  private:
   std::filesystem::path folder_;
@@ -39,9 +42,11 @@ class UserMistake : public testing::Test {
 
 // An empty opset 17 model with a float input x[n,4].
 ::onnx::ModelProto model_with_input();
-::onnx::NodeProto& add_node(::onnx::ModelProto& model, const std::string& op, const std::vector<std::string>& inputs, const std::string& output);
+::onnx::NodeProto& add_node(::onnx::ModelProto& model, const std::string& op, const std::vector<std::string>& inputs,
+                            const std::string& output);
 void add_output(::onnx::ModelProto& model, const std::string& name);
-::onnx::TensorProto& add_float_initializer(::onnx::ModelProto& model, const std::string& name, const std::vector<int64_t>& dims);
+::onnx::TensorProto& add_float_initializer(::onnx::ModelProto& model, const std::string& name,
+                                           const std::vector<int64_t>& dims);
 
 // The answer is an error with this exit code, and standard error holds every one of these parts.
 void expect_error(const Answer& answer, int exit_code, const std::vector<std::string>& parts);

@@ -16,7 +16,8 @@ class Renamer {
   explicit Renamer(const Graph& from) : from_(from) {}
 
   Graph run() {
-    for (const ir::Port& port : from_.inputs()) ids_[port.value] = to_.add_input(port.name, from_.value(port.value).type);
+    for (const ir::Port& port : from_.inputs())
+      ids_[port.value] = to_.add_input(port.name, from_.value(port.value).type);
     for (const ir::NodeId id : from_.order()) copy(from_.node(id));
     for (const ir::Port& port : from_.outputs()) to_.add_output(port.name, mapped(port.value));
     return std::move(to_);
@@ -32,7 +33,8 @@ class Renamer {
   void copy(const ir::Node& node) {
     ir::NodeSpec spec{.op = node.op, .attrs = node.attrs};
     for (const ValueId in : node.inputs) spec.inputs.push_back(mapped(in));
-    for (const ValueId out : node.outputs) spec.output_names.push_back(out == ir::kNoValue ? "" : fmt::format("v{}", values_++));
+    for (const ValueId out : node.outputs)
+      spec.output_names.push_back(out == ir::kNoValue ? "" : fmt::format("v{}", values_++));
     for (const auto& body : node.bodies) spec.bodies.push_back(std::make_unique<Graph>(Renamer(*body).run()));
     const ir::NodeId made = to_.add_node(std::move(spec));
     for (size_t i = 0; i < node.outputs.size(); ++i) {

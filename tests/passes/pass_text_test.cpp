@@ -1,5 +1,5 @@
-// Each tests/passes/<pass>/<case>.txt holds a graph before and after one pass ("same" when the pass must leave it alone). The texts are
-// compared, and both graphs run on seeded inputs: a rewrite must not change results.
+// Each tests/passes/<pass>/<case>.txt holds a graph before and after one pass ("same" when the pass must leave it
+// alone). The texts are compared, and both graphs run on seeded inputs: a rewrite must not change results.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -21,20 +21,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Case { std::string pass, name, path; };
+struct Case {
+  std::string pass, name, path;
+};
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const auto& folder : fs::directory_iterator(fs::path(TUTTI_SOURCE_DIR) / "tests/passes")) {
     if (!folder.is_directory()) continue;
     for (const auto& file : fs::directory_iterator(folder))
-      if (file.path().extension() == ".txt") cases.push_back({folder.path().filename(), file.path().stem(), file.path()});
+      if (file.path().extension() == ".txt")
+        cases.push_back({folder.path().filename(), file.path().stem(), file.path()});
   }
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.path < b.path; });
   return cases;
 }
 
-struct Texts { std::string before, after; };
+struct Texts {
+  std::string before, after;
+};
 
 Texts read_texts(const std::string& path) {
   std::ifstream file(path);
@@ -68,7 +73,8 @@ std::vector<ir::Dims> input_shapes(const ir::Graph& graph) {
 
 void expect_same_results(const ir::Graph& before, const ir::Graph& after) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    Result<std::vector<ir::Datum>> inputs = ops::sample_inputs(before, input_shapes(before), ops::SampleKind::kRandom, seed);
+    Result<std::vector<ir::Datum>> inputs =
+        ops::sample_inputs(before, input_shapes(before), ops::SampleKind::kRandom, seed);
     ASSERT_TRUE(inputs.ok()) << inputs.error().text();
     Result<std::vector<ir::Datum>> expected = ops::interpret(before, *inputs), found = ops::interpret(after, *inputs);
     ASSERT_TRUE(expected.ok()) << expected.error().text();
@@ -89,14 +95,17 @@ TEST_P(PassText, gives_the_written_graph_with_the_same_results) {
   if (HasFailure()) return;
   const bool unchanged = texts.after.starts_with("same");
   const ir::Graph expected = unchanged ? before.clone() : parsed(texts.after);
-  const auto pass = std::find_if(pipeline().begin(), pipeline().end(), [](const Pass& p) { return p.name == GetParam().pass; });
+  const auto pass =
+      std::find_if(pipeline().begin(), pipeline().end(), [](const Pass& p) { return p.name == GetParam().pass; });
   ASSERT_TRUE(pass != pipeline().end()) << "no such pass: " << GetParam().pass;
   ir::Graph graph = before.clone();
   CompileReport report;
   const Status status = run_passes(graph, {&*pass, 1}, {}, &report);
   ASSERT_TRUE(status.ok()) << status.error().text();
   EXPECT_EQ(test::canonical_text(graph), test::canonical_text(expected));
-  if (unchanged) { EXPECT_EQ(report.patches, 0); }
+  if (unchanged) {
+    EXPECT_EQ(report.patches, 0);
+  }
   expect_same_results(before, graph);
   if (!unchanged) expect_same_results(before, expected);
 }
@@ -108,8 +117,9 @@ TEST_P(PassText, prints_and_parses_back) {
   EXPECT_EQ(ir::print_graph(parsed(text), everything), text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PassText, testing::ValuesIn(all_cases()),
-                         [](const testing::TestParamInfo<Case>& info) { return info.param.pass + "_" + info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, PassText, testing::ValuesIn(all_cases()), [](const testing::TestParamInfo<Case>& info) {
+  return info.param.pass + "_" + info.param.name;
+});
 
 }  // namespace
 }  // namespace tutti::compile

@@ -22,10 +22,14 @@ ir::Graph chain(int count) {
   ValueId x = b.input("x", ir::ValueType::tensor(ir::DType::kFloat32, ir::Shape{4}));
   const ValueId zero = b.scalar(0.0f);
   for (int i = 0; i < count; ++i) {
-    if (i % 4 == 0) x = b.node(op("Identity"), {x});
-    else if (i % 4 == 1) x = b.node(op("Neg"), {x});
-    else if (i % 4 == 2) x = b.node(op("Add"), {x, zero});
-    else x = b.node(op("Relu"), {x});
+    if (i % 4 == 0)
+      x = b.node(op("Identity"), {x});
+    else if (i % 4 == 1)
+      x = b.node(op("Neg"), {x});
+    else if (i % 4 == 2)
+      x = b.node(op("Add"), {x, zero});
+    else
+      x = b.node(op("Relu"), {x});
   }
   b.output("y", x);
   return std::move(b).finish().value();
@@ -47,14 +51,20 @@ double seconds_to_optimize(ir::Graph graph) {
   const Status status = optimize(graph, {}, &report);
   EXPECT_TRUE(status.ok()) << status.error().text();
   for (const PassReport& pass : report.passes)
-    if (pass.milliseconds > 300) std::printf("  %s: %.0f ms, %lld patches\n", pass.name.c_str(), pass.milliseconds, static_cast<long long>(pass.patches));
+    if (pass.milliseconds > 300)
+      std::printf("  %s: %.0f ms, %lld patches\n", pass.name.c_str(), pass.milliseconds,
+                  static_cast<long long>(pass.patches));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Quadratic work on 100,000 nodes would take minutes; the bound leaves room for slow machines and sanitizers.
 TEST(Pipeline, takes_seconds_on_a_chain_of_100000_nodes) { EXPECT_LT(seconds_to_optimize(chain(100'000)), 20); }
-TEST(Pipeline, takes_seconds_on_a_fan_of_100000_neutral_nodes) { EXPECT_LT(seconds_to_optimize(fan(100'000, "Identity")), 20); }
-TEST(Pipeline, takes_seconds_on_a_fan_of_100000_equal_nodes) { EXPECT_LT(seconds_to_optimize(fan(100'000, "Neg")), 20); }
+TEST(Pipeline, takes_seconds_on_a_fan_of_100000_neutral_nodes) {
+  EXPECT_LT(seconds_to_optimize(fan(100'000, "Identity")), 20);
+}
+TEST(Pipeline, takes_seconds_on_a_fan_of_100000_equal_nodes) {
+  EXPECT_LT(seconds_to_optimize(fan(100'000, "Neg")), 20);
+}
 
 TEST(Pipeline, takes_seconds_on_100000_constants_that_fold) {
   GraphBuilder b;

@@ -1,4 +1,5 @@
-// Small graphs for tests of executors and engine files, each with inputs that it runs on. Header only: the test links ir and ops.
+// Small graphs for tests of executors and engine files, each with inputs that it runs on. Header only: the test links
+// ir and ops.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,9 @@ inline const ir::OpDef& op(std::string_view name) {
   return *found;
 }
 
-inline ir::ValueType floats(std::initializer_list<ir::Dim> shape) { return ir::ValueType::tensor(ir::DType::kFloat32, ir::Shape(shape)); }
+inline ir::ValueType floats(std::initializer_list<ir::Dim> shape) {
+  return ir::ValueType::tensor(ir::DType::kFloat32, ir::Shape(shape));
+}
 
 // Values in [-1, 1) that depend on the seed alone.
 inline ir::Tensor filled(ir::Dims dims, uint64_t seed) {
@@ -57,7 +60,9 @@ inline ir::Graph dynamic_graph() {
   const auto x = b.input("x", floats({n, m, 4}));
   const auto shape = b.node(op("Shape"), {x});
   const auto first = b.node(op("Slice"), {shape, b.ints({0}), b.ints({1})});
-  const auto flat = b.node(op("Reshape"), {b.node(op("Tanh"), {x}), b.node(op("Concat"), {first, b.ints({-1})}, *ir::make_attrs_of(op("Concat"), {{"axis", int64_t{0}}}))});
+  const auto flat = b.node(op("Reshape"),
+                           {b.node(op("Tanh"), {x}), b.node(op("Concat"), {first, b.ints({-1})},
+                                                            *ir::make_attrs_of(op("Concat"), {{"axis", int64_t{0}}}))});
   const auto back = b.node(op("Reshape"), {b.node(op("Exp"), {flat}), shape});
   b.output("y", b.node(op("Add"), {back, x}));
   return finished(std::move(b));
@@ -98,7 +103,8 @@ inline ir::Graph if_graph() {
   const auto cond = b.input("cond", ir::ValueType::tensor(ir::DType::kBool, ir::Shape{}));
   const auto tanh = b.node(op("Tanh"), {x});
   ir::NodeSpec spec{.op = &ops::kIf, .inputs = {cond, tanh}, .output_names = {"chosen"}};
-  spec.bodies.push_back(body([&](ir::GraphBuilder& then) { then.output("y", then.node(op("Exp"), {then.input("x", type)})); }));
+  spec.bodies.push_back(
+      body([&](ir::GraphBuilder& then) { then.output("y", then.node(op("Exp"), {then.input("x", type)})); }));
   spec.bodies.push_back(body([&](ir::GraphBuilder& other) { other.output("y", other.input("x", type)); }));
   const ir::NodeId node = b.graph().add_node(std::move(spec));
   TUTTI_CHECK(ir::infer_node(b.graph(), node).ok());
@@ -115,7 +121,10 @@ inline ir::Graph loop_graph() {
   const auto x = b.input("x", type);
   const auto trips = b.input("trips", ir::ValueType::tensor(ir::DType::kInt64, ir::Shape{}));
   const auto captured = b.node(op("Sigmoid"), {x});
-  ir::NodeSpec spec{.op = &ops::kLoop, .attrs = ops::LoopAttrs{}, .inputs = {trips, ir::kNoValue, x, captured}, .output_names = {"last", "all"}};
+  ir::NodeSpec spec{.op = &ops::kLoop,
+                    .attrs = ops::LoopAttrs{},
+                    .inputs = {trips, ir::kNoValue, x, captured},
+                    .output_names = {"last", "all"}};
   spec.attrs.as<ops::LoopAttrs>().carried = 1;
   spec.bodies.push_back(body([&](ir::GraphBuilder& loop) {
     loop.input("i", ir::ValueType::tensor(ir::DType::kInt64, ir::Shape{}));
@@ -166,14 +175,18 @@ struct GraphCase {
 
 // Cases whose operators are all there.
 inline std::vector<GraphCase> graph_cases() {
-  auto ints = [](std::initializer_list<int64_t> v) { return ir::Tensor::from<int64_t>({static_cast<int64_t>(v.size())}, v); };
+  auto ints = [](std::initializer_list<int64_t> v) {
+    return ir::Tensor::from<int64_t>({static_cast<int64_t>(v.size())}, v);
+  };
   auto number = [](int64_t v) { return ir::Tensor::scalar<int64_t>(v); };
   return {
       {"static", static_graph, {{filled({2, 300}, 2)}}},
       {"dynamic", dynamic_graph, {{filled({2, 3, 4}, 1)}, {filled({5, 1, 4}, 2)}, {filled({0, 3, 4}, 2)}}},
       {"unique", unique_graph, {{filled({20}, 1)}, {filled({7}, 2)}, {filled({0}, 2)}}},
       {"reshape_by_input", reshape_by_input_graph, {{filled({12}, 1), ints({3, 4})}, {filled({12}, 2), ints({2, -1})}}},
-      {"if", if_graph, {{filled({5}, 1), ir::Tensor::scalar<bool>(true)}, {filled({5}, 1), ir::Tensor::scalar<bool>(false)}}},
+      {"if",
+       if_graph,
+       {{filled({5}, 1), ir::Tensor::scalar<bool>(true)}, {filled({5}, 1), ir::Tensor::scalar<bool>(false)}}},
       {"loop", loop_graph, {{filled({6}, 1), number(3)}, {filled({6}, 1), number(0)}, {filled({2}, 1), number(5)}}},
       {"sequence", sequence_graph, {{filled({4, 3}, 1)}, {filled({1, 3}, 2)}}},
   };

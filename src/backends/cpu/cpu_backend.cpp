@@ -19,6 +19,8 @@ class CpuBackend final : public backend::Backend {
 }  // namespace
 
 std::unique_ptr<backend::Backend> make_cpu_backend() { return make_cpu_backend(this_cpu()); }
-std::unique_ptr<backend::Backend> make_cpu_backend(backend::DeviceInfo device) { return std::make_unique<CpuBackend>(std::move(device)); }
+std::unique_ptr<backend::Backend> make_cpu_backend(backend::DeviceInfo device) {
+  return std::make_unique<CpuBackend>(std::move(device));
+}
 
 }  // namespace tutti::cpu

@@ -13,8 +13,8 @@ struct CpuidLeaves {
   uint32_t leaf1_ecx = 0, leaf1_edx = 0;
   uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;
   uint32_t leaf7_1_eax = 0;
-  uint64_t xcr0 = 0;           // which register files the system saves
-  std::string brand;           // "AMD EPYC 7B13"
+  uint64_t xcr0 = 0;  // which register files the system saves
+  std::string brand;  // "AMD EPYC 7B13"
 };
 
 CpuidLeaves read_cpuid();

@@ -10,7 +10,8 @@ using ir::Node;
 using ops::Activation;
 
 std::vector<const ir::OpDef*> activation_ops() {
-  return ops_named({"Relu", "Clip", "HardSwish", "HardSigmoid", "Sigmoid", "Swish", "LeakyRelu", "Gelu", "Tanh", "Elu"});
+  return ops_named(
+      {"Relu", "Clip", "HardSwish", "HardSigmoid", "Sigmoid", "Swish", "LeakyRelu", "Gelu", "Tanh", "Elu"});
 }
 
 namespace {
@@ -26,7 +27,8 @@ std::optional<ActivationChoice> clip(const Graph& graph, const Node& node) {
   }
   out.alpha = std::min(out.alpha, out.beta);  // crossed bounds: the upper one wins
   // An absent bound of a 16-bit type would not be the largest float.
-  if (dtype_of(graph, node.inputs[0]) != ir::DType::kFloat32 && !(has_input(node, 1) && has_input(node, 2))) return std::nullopt;
+  if (dtype_of(graph, node.inputs[0]) != ir::DType::kFloat32 && !(has_input(node, 1) && has_input(node, 2)))
+    return std::nullopt;
   return out;
 }
 
@@ -43,8 +45,12 @@ std::optional<ActivationChoice> activation_of(const Graph& graph, const Node& no
   if (op == "HardSigmoid") return ActivationChoice{Activation::kHardSigmoid, parameter("alpha"), parameter("beta")};
   if (op == "LeakyRelu") return ActivationChoice{Activation::kLeakyRelu, parameter("alpha")};
   if (op == "Elu") return ActivationChoice{Activation::kElu, parameter("alpha")};
-  if (op == "Swish") return parameter("alpha") == 1 ? ActivationChoice{Activation::kSilu} : ActivationChoice{Activation::kQuickGelu, parameter("alpha")};
-  if (op == "Gelu") return ActivationChoice{ir::attr_string(node.attrs, "approximate", "none") == "tanh" ? Activation::kGeluTanh : Activation::kGeluErf};
+  if (op == "Swish")
+    return parameter("alpha") == 1 ? ActivationChoice{Activation::kSilu}
+                                   : ActivationChoice{Activation::kQuickGelu, parameter("alpha")};
+  if (op == "Gelu")
+    return ActivationChoice{ir::attr_string(node.attrs, "approximate", "none") == "tanh" ? Activation::kGeluTanh
+                                                                                         : Activation::kGeluErf};
   if (op == "Clip") return clip(graph, node);
   return std::nullopt;
 }

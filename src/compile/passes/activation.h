@@ -18,7 +18,8 @@ std::vector<const ir::OpDef*> activation_ops();
 // Nothing when the node is no activation of its first input, or has parameters that are not constant.
 std::optional<ActivationChoice> activation_of(const ir::Graph& graph, const ir::Node& node);
 
-// Adds an activation to a fused node's attributes: after the residual if there is one. Nothing if it has an activation already.
+// Adds an activation to a fused node's attributes: after the residual if there is one. Nothing if it has an activation
+// already.
 template <class A>
 std::optional<A> with_activation(A attrs, bool has_residual, const ActivationChoice& choice) {
   if (attrs.activation != ops::Activation::kNone) return std::nullopt;

@@ -1,4 +1,5 @@
-// cancel: pairs that undo each other, and views that change nothing -> their input. Needs: types. Leaves: no such views.
+// cancel: pairs that undo each other, and views that change nothing -> their input. Needs: types. Leaves: no such
+// views.
 #include <numeric>
 
 #include "compile/passes/match.h"
@@ -53,7 +54,8 @@ bool is_lossless(DType from, DType to) {
   }
   if (is_integer(from) && to == DType::kFloat64) return a <= 32;
   if (is_integer(from) && to == DType::kFloat32) return a <= 16;
-  if (is_compute_float(from) && is_compute_float(to)) return to == DType::kFloat64 || (to == DType::kFloat32 && a == 16);
+  if (is_compute_float(from) && is_compute_float(to))
+    return to == DType::kFloat64 || (to == DType::kFloat32 && a == 16);
   return false;
 }
 

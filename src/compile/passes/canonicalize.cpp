@@ -1,4 +1,5 @@
-// canonicalize: neutral operations -> their input; one of several ways to write the same -> the usual one. Needs: types. Leaves: constants as second operands.
+// canonicalize: neutral operations -> their input; one of several ways to write the same -> the usual one. Needs:
+// types. Leaves: constants as second operands.
 #include <cmath>
 
 #include "compile/passes/match.h"
@@ -35,7 +36,8 @@ std::optional<ir::Patch> neutral(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const bool additive = is_op(node, "Add") || is_op(node, "Sub");
   const auto scalar = scalar_of(graph, node.inputs[1]);
-  if (!scalar || *scalar != (additive ? 0.0 : 1.0) || !same_type(graph, node.inputs[0], node.outputs[0])) return std::nullopt;
+  if (!scalar || *scalar != (additive ? 0.0 : 1.0) || !same_type(graph, node.inputs[0], node.outputs[0]))
+    return std::nullopt;
   return forward(graph, "neutral", node, node.inputs[0]);
 }
 
@@ -80,12 +82,16 @@ std::optional<ir::Patch> divide_constant(const Graph& graph, NodeId id) {
 std::optional<ir::Patch> power(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const auto exponent = scalar_of(graph, node.inputs[1]);
-  if (!exponent || !is_float(graph, node.inputs[0]) || !same_type(graph, node.inputs[0], node.outputs[0])) return std::nullopt;
+  if (!exponent || !is_float(graph, node.inputs[0]) || !same_type(graph, node.inputs[0], node.outputs[0]))
+    return std::nullopt;
   ir::Patch patch(graph, "power");
   const ValueId x = node.inputs[0];
-  if (*exponent == 2) patch.replace(node.outputs[0], patch.node(op_named("Mul"), {x, x}));
-  else if (*exponent == 0.5) patch.replace(node.outputs[0], patch.node(op_named("Sqrt"), {x}));
-  else return std::nullopt;
+  if (*exponent == 2)
+    patch.replace(node.outputs[0], patch.node(op_named("Mul"), {x, x}));
+  else if (*exponent == 0.5)
+    patch.replace(node.outputs[0], patch.node(op_named("Sqrt"), {x}));
+  else
+    return std::nullopt;
   return patch;
 }
 
@@ -114,7 +120,9 @@ std::optional<ir::Patch> variadic(const Graph& graph, NodeId id) {
   return patch;
 }
 
-struct Window { ir::Dims kernel, strides, dilations; };
+struct Window {
+  ir::Dims kernel, strides, dilations;
+};
 
 // The pads that SAME_UPPER, SAME_LOWER or VALID stand for; nothing when sizes are unknown.
 std::optional<std::vector<int64_t>> explicit_pads(const std::string& mode, const ir::Dims& input, const Window& w) {
@@ -123,7 +131,8 @@ std::optional<std::vector<int64_t>> explicit_pads(const std::string& mode, const
   if (mode == "VALID") return pads;
   for (size_t i = 0; i < n; ++i) {
     const int64_t size = input[i + 2], out = (size + w.strides[i] - 1) / w.strides[i];
-    const int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - size);
+    const int64_t total =
+        std::max<int64_t>(0, (out - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - size);
     const int64_t small = total / 2, large = total - small;
     pads[i] = mode == "SAME_UPPER" ? small : large;
     pads[i + n] = mode == "SAME_UPPER" ? large : small;
@@ -138,12 +147,15 @@ std::optional<ir::Patch> convolution_pads(const Graph& graph, NodeId id) {
   if (mode == "NOTSET" || !weight || weight->size() < 3) return std::nullopt;
   if (!input && mode != "VALID") return std::nullopt;
   const size_t n = weight->size() - 2;
-  Window w{{weight->begin() + 2, weight->end()}, ir::attr_ints(node.attrs, "strides"), ir::attr_ints(node.attrs, "dilations")};
+  Window w{{weight->begin() + 2, weight->end()},
+           ir::attr_ints(node.attrs, "strides"),
+           ir::attr_ints(node.attrs, "dilations")};
   if (w.strides.empty()) w.strides.assign(n, 1);
   if (w.dilations.empty()) w.dilations.assign(n, 1);
   const auto pads = explicit_pads(mode, input.value_or(ir::Dims(n + 2)), w);
   ir::Attrs attrs = node.attrs;
-  if (!ir::set_attr(attrs, "auto_pad", std::string("NOTSET")).ok() || !ir::set_attr(attrs, "pads", *pads).ok()) return std::nullopt;
+  if (!ir::set_attr(attrs, "auto_pad", std::string("NOTSET")).ok() || !ir::set_attr(attrs, "pads", *pads).ok())
+    return std::nullopt;
   ir::Patch patch(graph, "convolution_pads");
   patch.replace(node.outputs[0], patch.node(*node.op, node.inputs, std::move(attrs)));
   return patch;

@@ -1,7 +1,9 @@
-// channels_last: convolutions and what lies between them -> channels-last layout. Needs: conv_activation. Leaves: transposes at the borders; pairs for cancel.
+// channels_last: convolutions and what lies between them -> channels-last layout. Needs: conv_activation. Leaves:
+// transposes at the borders; pairs for cancel.
 //
-// Each convolution is turned on its own, with a transpose before and after it. The transposes after it (back to channels first) then sink
-// through whatever follows and can work in the other layout, until they meet the transpose before the next convolution.
+// Each convolution is turned on its own, with a transpose before and after it. The transposes after it (back to
+// channels first) then sink through whatever follows and can work in the other layout, until they meet the transpose
+// before the next convolution.
 #include <algorithm>
 
 #include "compile/passes/match.h"
@@ -37,7 +39,8 @@ bool has_layout_rank(const Graph& graph, ValueId value) {
 ValueId channels_last_source(const Graph& graph, ValueId value) {
   if (value == ir::kNoValue || !has_layout_rank(graph, value)) return ir::kNoValue;
   const Node* node = made_by(graph, value, "Transpose");
-  if (!node || ir::attr_ints(node->attrs, "perm") != channels_first_permutation(graph.value(value).type.rank())) return ir::kNoValue;
+  if (!node || ir::attr_ints(node->attrs, "perm") != channels_first_permutation(graph.value(value).type.rank()))
+    return ir::kNoValue;
   return node->inputs[0];
 }
 
@@ -63,10 +66,12 @@ std::optional<ops::FusedConvAttrs> conv_attrs(const Node& node) {
 std::optional<Patch> turn_convolution(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   auto attrs = conv_attrs(node);
-  if (!attrs || !has_layout_rank(graph, node.inputs[0]) || dtype_of(graph, node.inputs[0]) != ir::DType::kFloat32) return std::nullopt;
+  if (!attrs || !has_layout_rank(graph, node.inputs[0]) || dtype_of(graph, node.inputs[0]) != ir::DType::kFloat32)
+    return std::nullopt;
   const int64_t rank = graph.value(node.inputs[0]).type.rank();
   const ValueId residual = input_of(node, 3);
-  if (residual != ir::kNoValue && (!has_layout_rank(graph, residual) || graph.value(residual).type.rank() != rank)) return std::nullopt;
+  if (residual != ir::kNoValue && (!has_layout_rank(graph, residual) || graph.value(residual).type.rank() != rank))
+    return std::nullopt;
   attrs->layout = ops::ConvLayout::kNhwc;
   Patch patch(graph, "convolution");
   std::vector<ValueId> inputs = node.inputs;
@@ -80,7 +85,8 @@ std::optional<Patch> sink_through_pool(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const ValueId x = channels_last_source(graph, node.inputs[0]);
   const bool one_output = node.outputs.size() < 2 || node.outputs[1] == ir::kNoValue;
-  if (x == ir::kNoValue || !one_output || ir::attr_string(node.attrs, "auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
+  if (x == ir::kNoValue || !one_output || ir::attr_string(node.attrs, "auto_pad", "NOTSET") != "NOTSET")
+    return std::nullopt;
   Patch patch(graph, "pool");
   const ir::OpDef& op = is_op(node, "MaxPool") ? ops::kMaxPoolNhwc : ops::kAveragePoolNhwc;
   finish(patch, node, patch.node(op, {x}, node.attrs), graph.value(node.inputs[0]).type.rank());
@@ -99,7 +105,8 @@ std::optional<Patch> sink_through_mean(const Graph& graph, NodeId id) {
     for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
     std::sort(axes->begin(), axes->end());
     for (int64_t i = 0; i < rank - 2; ++i)
-      if (static_cast<int64_t>(axes->size()) != rank - 2 || (*axes)[static_cast<size_t>(i)] != i + 2) return std::nullopt;
+      if (static_cast<int64_t>(axes->size()) != rank - 2 || (*axes)[static_cast<size_t>(i)] != i + 2)
+        return std::nullopt;
   }
   std::vector<int64_t> spatial;
   for (int64_t i = 1; i < rank - 1; ++i) spatial.push_back(i);
@@ -110,9 +117,11 @@ std::optional<Patch> sink_through_mean(const Graph& graph, NodeId id) {
   return patch;
 }
 
-// An operand of a pointwise operator in channels-last form: behind a transpose, a number, or a constant that broadcasts.
+// An operand of a pointwise operator in channels-last form: behind a transpose, a number, or a constant that
+// broadcasts.
 ValueId turned_operand(const Graph& graph, Patch& patch, ValueId operand, int64_t rank) {
-  if (const ValueId source = channels_last_source(graph, operand); source != ir::kNoValue) return graph.value(operand).type.rank() == rank ? source : ir::kNoValue;
+  if (const ValueId source = channels_last_source(graph, operand); source != ir::kNoValue)
+    return graph.value(operand).type.rank() == rank ? source : ir::kNoValue;
   const ir::Tensor* constant = constant_of(graph, operand);
   if (!constant || constant->rank() > rank || ir::dtype_bits(constant->dtype()) < 8) return ir::kNoValue;
   if (constant->size() == 1) return operand;
@@ -127,8 +136,10 @@ ValueId turned_operand(const Graph& graph, Patch& patch, ValueId operand, int64_
 
 std::optional<Patch> sink_through_pointwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!node.op->has(ir::kPointwise) || node.outputs.size() != 1 || !has_layout_rank(graph, node.outputs[0])) return std::nullopt;
-  const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return channels_last_source(graph, in) != ir::kNoValue; });
+  if (!node.op->has(ir::kPointwise) || node.outputs.size() != 1 || !has_layout_rank(graph, node.outputs[0]))
+    return std::nullopt;
+  const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                               [&](ValueId in) { return channels_last_source(graph, in) != ir::kNoValue; });
   if (!any) return std::nullopt;
   const int64_t rank = graph.value(node.outputs[0]).type.rank();
   Patch patch(graph, "pointwise");

@@ -1,4 +1,5 @@
-// common_subexpressions: equal constants, and nodes of equal op, attributes and inputs -> the first one. Needs: order. Leaves: no duplicates.
+// common_subexpressions: equal constants, and nodes of equal op, attributes and inputs -> the first one. Needs: order.
+// Leaves: no duplicates.
 #include <unordered_map>
 
 #include "compile/passes/passes.h"

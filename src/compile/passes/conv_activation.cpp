@@ -1,4 +1,5 @@
-// conv_activation: Conv + residual Add + activation -> tutti.FusedConv. Needs: fold_batch_norm, fuse_activation, explicit pads. Leaves: fused convolutions.
+// conv_activation: Conv + residual Add + activation -> tutti.FusedConv. Needs: fold_batch_norm, fuse_activation,
+// explicit pads. Leaves: fused convolutions.
 #include "compile/passes/activation.h"
 #include "compile/passes/passes.h"
 #include "ir/op_def.h"
@@ -25,7 +26,8 @@ std::optional<Convolution> convolution(const Graph& graph, ValueId value) {
   Convolution out;
   if (node->op == &ops::kFusedConv) {
     out.attrs = node->attrs.as<FusedConvAttrs>();
-  } else if (is_op(*node, "Conv") && ir::attr_string(node->attrs, "auto_pad", "NOTSET") == "NOTSET" && graph.value(value).type.has_rank()) {
+  } else if (is_op(*node, "Conv") && ir::attr_string(node->attrs, "auto_pad", "NOTSET") == "NOTSET" &&
+             graph.value(value).type.has_rank()) {
     out.attrs.dilations = ir::attr_ints(node->attrs, "dilations");
     out.attrs.group = ir::attr_int(node->attrs, "group", 1);
     out.attrs.pads = ir::attr_ints(node->attrs, "pads");
@@ -42,7 +44,8 @@ ir::Patch fused(const Graph& graph, std::string_view name, const Node& root, Val
   while (convolution.inputs.back() == ir::kNoValue) convolution.inputs.pop_back();
   ir::Patch patch(graph, std::string(name));
   patch.absorbs(graph.value(from).producer);
-  patch.replace(root.outputs[0], patch.node(ops::kFusedConv, std::move(convolution.inputs), std::move(convolution.attrs)));
+  patch.replace(root.outputs[0],
+                patch.node(ops::kFusedConv, std::move(convolution.inputs), std::move(convolution.attrs)));
   return patch;
 }
 
@@ -64,7 +67,8 @@ std::optional<ir::Patch> residual(const Graph& graph, NodeId id) {
   for (size_t i = 0; i < 2; ++i) {
     const ValueId from = root.inputs[i], other = root.inputs[1 - i];
     auto conv = convolution(graph, from);
-    if (!conv || conv->has_residual() || !same_type(graph, from, other) || !same_type(graph, from, root.outputs[0])) continue;
+    if (!conv || conv->has_residual() || !same_type(graph, from, other) || !same_type(graph, from, root.outputs[0]))
+      continue;
     conv->inputs[3] = other;
     return fused(graph, "residual", root, from, std::move(*conv));
   }

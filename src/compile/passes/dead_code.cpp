@@ -1,4 +1,5 @@
-// dead_code: nodes whose outputs nobody wants, and constants without uses -> gone. Needs: nothing. Leaves: no dead values.
+// dead_code: nodes whose outputs nobody wants, and constants without uses -> gone. Needs: nothing. Leaves: no dead
+// values.
 #include "compile/passes/passes.h"
 #include "ir/rewrite.h"
 

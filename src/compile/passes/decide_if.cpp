@@ -1,4 +1,5 @@
-// decide_if: If with a constant condition -> the nodes of the branch that it takes. Needs: types. Leaves: no decided If.
+// decide_if: If with a constant condition -> the nodes of the branch that it takes. Needs: types. Leaves: no decided
+// If.
 #include <unordered_map>
 
 #include "compile/passes/match.h"
@@ -39,7 +40,8 @@ class Inliner {
   void copy_node(const Node& node) {
     ir::NodeSpec spec{.op = node.op, .attrs = node.attrs, .name = node.name, .origins = node.origins};
     for (const ValueId in : node.inputs) spec.inputs.push_back(mapped(in));
-    for (const ValueId out : node.outputs) spec.output_names.push_back(out == ir::kNoValue ? "" : outer_.unique_name(body_.value(out).name));
+    for (const ValueId out : node.outputs)
+      spec.output_names.push_back(out == ir::kNoValue ? "" : outer_.unique_name(body_.value(out).name));
     for (const auto& inner : node.bodies) spec.bodies.push_back(std::make_unique<Graph>(inner->clone()));
     const NodeId made = outer_.add_node(std::move(spec), at_);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -70,7 +72,8 @@ void decide(Graph& graph, NodeId id, bool condition) {
 
 int64_t decide_all(Graph& graph, int64_t limit) {
   int64_t decided = 0;
-  // An inlined branch may hold another decided If; its nodes stand before their If, so the walk restarts at the first of them.
+  // An inlined branch may hold another decided If; its nodes stand before their If, so the walk restarts at the first
+  // of them.
   NodeId next = graph.first_node();
   while (next != ir::kNoNode && decided < limit) {
     const NodeId id = next;

@@ -1,4 +1,5 @@
-// fold_batch_norm: Conv + BatchNormalization, + per-channel Mul, + per-channel Add -> Conv. Needs: constant weights, canonicalize. Leaves: Conv with other weights.
+// fold_batch_norm: Conv + BatchNormalization, + per-channel Mul, + per-channel Add -> Conv. Needs: constant weights,
+// canonicalize. Leaves: Conv with other weights.
 #include <cmath>
 
 #include "compile/passes/match.h"
@@ -29,7 +30,8 @@ std::vector<double> elements(const Tensor& tensor) {
   return out;
 }
 
-// A constant that holds one number per channel of a [N, C, spatial...] value of rank `rank`, right-aligned as broadcasting does, or one for all.
+// A constant that holds one number per channel of a [N, C, spatial...] value of rank `rank`, right-aligned as
+// broadcasting does, or one for all.
 std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId value, int64_t rank, int64_t channels) {
   const Tensor* tensor = constant_of(graph, value);
   if (!tensor || tensor->rank() > rank) return std::nullopt;
@@ -40,7 +42,9 @@ std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId value
 }
 
 // conv' = scale * conv + shift, per output channel.
-struct Affine { std::vector<double> scale, shift; };
+struct Affine {
+  std::vector<double> scale, shift;
+};
 
 bool all_finite(const std::vector<double>& values) {
   for (const double value : values)
@@ -48,13 +52,15 @@ bool all_finite(const std::vector<double>& values) {
   return true;
 }
 
-std::optional<ir::Patch> with_affine(const Graph& graph, std::string_view name, const Node& root, const Node& conv, const Affine& affine) {
+std::optional<ir::Patch> with_affine(const Graph& graph, std::string_view name, const Node& root, const Node& conv,
+                                     const Affine& affine) {
   if (!all_finite(affine.scale) || !all_finite(affine.shift)) return std::nullopt;
   const Tensor& weight = *constant_of(graph, conv.inputs[1]);
   const int64_t channels = weight.dim(0), inner = channels ? weight.size() / channels : 0;
   Tensor folded = Tensor::allocate(weight.dtype(), weight.dims());
   for (int64_t c = 0; c < channels; ++c)
-    for (int64_t i = c * inner; i < (c + 1) * inner; ++i) folded.set_double(i, weight.get_double(i) * affine.scale[static_cast<size_t>(c)]);
+    for (int64_t i = c * inner; i < (c + 1) * inner; ++i)
+      folded.set_double(i, weight.get_double(i) * affine.scale[static_cast<size_t>(c)]);
   Tensor bias = Tensor::zeros(weight.dtype(), {channels});
   const Tensor* old_bias = constant_of(graph, input_of(conv, 2));
   for (int64_t c = 0; c < channels; ++c) {
@@ -63,7 +69,10 @@ std::optional<ir::Patch> with_affine(const Graph& graph, std::string_view name, 
   }
   ir::Patch patch(graph, std::string(name));
   patch.absorbs(graph.value(root.inputs[0]).producer);
-  patch.replace(root.outputs[0], patch.node(*conv.op, {conv.inputs[0], patch.constant(std::move(folded)), patch.constant(std::move(bias))}, conv.attrs));
+  patch.replace(
+      root.outputs[0],
+      patch.node(*conv.op, {conv.inputs[0], patch.constant(std::move(folded)), patch.constant(std::move(bias))},
+                 conv.attrs));
   return patch;
 }
 
@@ -95,7 +104,8 @@ std::optional<ir::Patch> scale_or_shift(const Graph& graph, NodeId id) {
   if (!values) return std::nullopt;
   const bool scales = is_op(root, "Mul");
   const std::vector<double> neutral(values->size(), scales ? 0.0 : 1.0);
-  return with_affine(graph, scales ? "channel_scale" : "channel_shift", root, *conv, scales ? Affine{*values, neutral} : Affine{neutral, *values});
+  return with_affine(graph, scales ? "channel_scale" : "channel_shift", root, *conv,
+                     scales ? Affine{*values, neutral} : Affine{neutral, *values});
 }
 
 }  // namespace

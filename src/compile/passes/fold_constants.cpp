@@ -1,4 +1,5 @@
-// fold_constants: nodes whose inputs are all constants -> their results, unless those take much more memory. Needs: types. Leaves: no small constant work.
+// fold_constants: nodes whose inputs are all constants -> their results, unless those take much more memory. Needs:
+// types. Leaves: no small constant work.
 #include <algorithm>
 
 #include "compile/passes/match.h"
@@ -13,7 +14,8 @@ constexpr int64_t kAlwaysFoldBytes = 64 << 10;
 constexpr int64_t kGrowth = 4;  // int8 weights become float32 once, instead of at each run
 
 bool has_only_constant_inputs(const ir::Graph& graph, const ir::Node& node) {
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId in) { return in == ir::kNoValue || graph.value(in).is_constant(); });
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ir::ValueId in) { return in == ir::kNoValue || graph.value(in).is_constant(); });
 }
 
 int64_t input_bytes(const ir::Graph& graph, const ir::Node& node) {
@@ -41,14 +43,20 @@ bool may_be_worth_it(const ir::Graph& graph, const ir::Node& node) {
 
 std::optional<ir::Patch> fold(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  if (node.op->has(ir::kRandom) || !node.bodies.empty() || !has_only_constant_inputs(graph, node) || !may_be_worth_it(graph, node)) return std::nullopt;
+  if (node.op->has(ir::kRandom) || !node.bodies.empty() || !has_only_constant_inputs(graph, node) ||
+      !may_be_worth_it(graph, node))
+    return std::nullopt;
   std::vector<ir::Datum> inputs;
-  for (const ir::ValueId in : node.inputs) inputs.push_back(in == ir::kNoValue ? ir::Datum() : ir::Datum(graph.value(in).constant));
+  for (const ir::ValueId in : node.inputs)
+    inputs.push_back(in == ir::kNoValue ? ir::Datum() : ir::Datum(graph.value(in).constant));
   // std::vector<bool> has no array to point at.
   const auto wanted = std::make_unique<bool[]>(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) wanted[i] = node.outputs[i] != ir::kNoValue;
-  Result<std::vector<ir::Datum>> results = ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = inputs,
-      .output_count = static_cast<int>(node.outputs.size()), .wanted = {wanted.get(), node.outputs.size()}});
+  Result<std::vector<ir::Datum>> results = ops::evaluate({.op = *node.op,
+                                                          .attrs = node.attrs,
+                                                          .inputs = inputs,
+                                                          .output_count = static_cast<int>(node.outputs.size()),
+                                                          .wanted = {wanted.get(), node.outputs.size()}});
   // What fails here would fail at run time, if it is ever run: the error belongs there.
   if (!results.ok()) return std::nullopt;
   ir::Patch patch(graph, "fold");

@@ -1,4 +1,5 @@
-// fuse_activation: decomposed Gelu, Swish, HardSwish, Mish -> one node. Needs: canonicalize (constants second). Leaves: activations that fuse further.
+// fuse_activation: decomposed Gelu, Swish, HardSwish, Mish -> one node. Needs: canonicalize (constants second). Leaves:
+// activations that fuse further.
 #include <cmath>
 
 #include "compile/passes/match.h"
@@ -18,7 +19,8 @@ constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
 constexpr double kCubic = 0.044715;
 
-// A product taken apart: factors that are no scalars, and the scalars multiplied. At most `kMaxFactors` deep, through single uses only.
+// A product taken apart: factors that are no scalars, and the scalars multiplied. At most `kMaxFactors` deep, through
+// single uses only.
 struct Product {
   std::vector<ValueId> factors;
   double scale = 1;
@@ -65,7 +67,8 @@ ValueId plus_scalar(const Graph& graph, ValueId value, double scalar) {
 }
 
 bool is_cube_of(const Graph& graph, ValueId value, ValueId x) {
-  if (const Node* pow = made_by(graph, value, "Pow")) return pow->inputs[0] == x && is_scalar_near(graph, pow->inputs[1], 3);
+  if (const Node* pow = made_by(graph, value, "Pow"))
+    return pow->inputs[0] == x && is_scalar_near(graph, pow->inputs[1], 3);
   return false;
 }
 
@@ -76,10 +79,14 @@ bool is_cubic_term(const Graph& graph, ValueId value, ValueId x) {
   int degree = 0;
   for (const ValueId factor : product.factors) {
     const Node* square = made_by(graph, factor, "Mul");
-    if (factor == x) degree += 1;
-    else if (square && square->inputs[0] == x && square->inputs[1] == x) degree += 2;
-    else if (is_cube_of(graph, factor, x)) degree += 3;
-    else return false;
+    if (factor == x)
+      degree += 1;
+    else if (square && square->inputs[0] == x && square->inputs[1] == x)
+      degree += 2;
+    else if (is_cube_of(graph, factor, x))
+      degree += 3;
+    else
+      return false;
   }
   return degree == 3;
 }
@@ -90,10 +97,12 @@ bool is_tanh_argument(const Graph& graph, ValueId value, ValueId x) {
   if (product.factors.size() != 1 || !near(product.scale, kSqrtTwoOverPi)) return false;
   const Node* add = made_by(graph, product.factors[0], "Add");
   if (!add) return false;
-  return (add->inputs[0] == x && is_cubic_term(graph, add->inputs[1], x)) || (add->inputs[1] == x && is_cubic_term(graph, add->inputs[0], x));
+  return (add->inputs[0] == x && is_cubic_term(graph, add->inputs[1], x)) ||
+         (add->inputs[1] == x && is_cubic_term(graph, add->inputs[0], x));
 }
 
-std::optional<ir::Patch> unary_patch(const Graph& graph, const Node& root, std::string_view op, ValueId x, std::initializer_list<ir::AttrField> attrs) {
+std::optional<ir::Patch> unary_patch(const Graph& graph, const Node& root, std::string_view op, ValueId x,
+                                     std::initializer_list<ir::AttrField> attrs) {
   const ir::OpDef* def = ops::find_op(op);
   if (!def || !same_type(graph, x, root.outputs[0])) return std::nullopt;
   ir::Patch patch(graph, std::string(op));
@@ -109,7 +118,8 @@ std::optional<ir::Patch> gelu(const Graph& graph, NodeId id) {
   for (size_t i = 0; i < 2; ++i) {
     const ValueId x = product.factors[1 - i];
     const ValueId inner = plus_scalar(graph, product.factors[i], 1);
-    if (const Node* erf = made_by(graph, inner, "Erf"); erf && is_scaled(graph, erf->inputs[0], x, kSqrtHalf)) return unary_patch(graph, root, "Gelu", x, {});
+    if (const Node* erf = made_by(graph, inner, "Erf"); erf && is_scaled(graph, erf->inputs[0], x, kSqrtHalf))
+      return unary_patch(graph, root, "Gelu", x, {});
     if (const Node* tanh = made_by(graph, inner, "Tanh"); tanh && is_tanh_argument(graph, tanh->inputs[0], x))
       return unary_patch(graph, root, "Gelu", x, {{"approximate", std::string("tanh")}});
   }
@@ -128,14 +138,17 @@ std::optional<ir::Patch> gated(const Graph& graph, const Node& root, ValueId x, 
     const ValueId argument = sigmoid->inputs[0];
     if (argument == x) return unary_patch(graph, root, "Swish", x, {{"alpha", 1.0f}});
     const Product product = product_of(graph, argument);
-    if (product.factors.size() == 1 && product.factors[0] == x) return unary_patch(graph, root, "Swish", x, {{"alpha", static_cast<float>(product.scale)}});
+    if (product.factors.size() == 1 && product.factors[0] == x)
+      return unary_patch(graph, root, "Swish", x, {{"alpha", static_cast<float>(product.scale)}});
   }
   const Node* hard = made_by(graph, gate, "HardSigmoid");
-  if (hard && near(scale, 1) && hard->inputs[0] == x && near(ir::attr_float(hard->attrs, "alpha"), 1.0 / 6) && ir::attr_float(hard->attrs, "beta") == 0.5f)
+  if (hard && near(scale, 1) && hard->inputs[0] == x && near(ir::attr_float(hard->attrs, "alpha"), 1.0 / 6) &&
+      ir::attr_float(hard->attrs, "beta") == 0.5f)
     return unary_patch(graph, root, "HardSwish", x, {});
   if (near(scale, 1.0 / 6) && is_relu6_of_plus_3(graph, gate, x)) return unary_patch(graph, root, "HardSwish", x, {});
   if (const Node* tanh = made_by(graph, gate, "Tanh"); tanh && near(scale, 1))
-    if (const Node* softplus = made_by(graph, tanh->inputs[0], "Softplus"); softplus && softplus->inputs[0] == x) return unary_patch(graph, root, "Mish", x, {});
+    if (const Node* softplus = made_by(graph, tanh->inputs[0], "Softplus"); softplus && softplus->inputs[0] == x)
+      return unary_patch(graph, root, "Mish", x, {});
   return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
-// fuse_layer_norm: mean, difference, variance, division, scale and shift written out -> LayerNormalization. Needs: canonicalize. Leaves: one node per norm.
+// fuse_layer_norm: mean, difference, variance, division, scale and shift written out -> LayerNormalization. Needs:
+// canonicalize. Leaves: one node per norm.
 #include "compile/passes/match.h"
 #include "compile/passes/passes.h"
 #include "ir/op_def.h"
@@ -24,7 +25,8 @@ ValueId mean_of(const Graph& graph, ValueId value) {
 // value is d * d.
 bool is_square_of(const Graph& graph, ValueId value, ValueId d) {
   if (const Node* mul = made_by(graph, value, "Mul")) return mul->inputs[0] == d && mul->inputs[1] == d;
-  if (const Node* pow = made_by(graph, value, "Pow")) return pow->inputs[0] == d && is_scalar_near(graph, pow->inputs[1], 2);
+  if (const Node* pow = made_by(graph, value, "Pow"))
+    return pow->inputs[0] == d && is_scalar_near(graph, pow->inputs[1], 2);
   return false;
 }
 
@@ -39,7 +41,10 @@ std::optional<double> deviation_epsilon(const Graph& graph, ValueId value, Value
   return epsilon;
 }
 
-struct Normalised { ValueId x; double epsilon; };
+struct Normalised {
+  ValueId x;
+  double epsilon;
+};
 
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon).
 std::optional<Normalised> normalised(const Graph& graph, ValueId value) {
@@ -55,27 +60,32 @@ std::optional<Normalised> normalised(const Graph& graph, ValueId value) {
 const ir::Tensor* last_axis_vector(const Graph& graph, ValueId constant, ValueId value) {
   const ir::Tensor* tensor = constant_of(graph, constant);
   const ir::ValueType& type = graph.value(value).type;
-  if (!tensor || tensor->rank() < 1 || !type.has_rank() || type.rank() < 1 || tensor->dtype() != type.dtype) return nullptr;
+  if (!tensor || tensor->rank() < 1 || !type.has_rank() || type.rank() < 1 || tensor->dtype() != type.dtype)
+    return nullptr;
   return tensor->dim(tensor->rank() - 1) == tensor->size() && type.shape->back().is(tensor->size()) ? tensor : nullptr;
 }
 
 std::optional<ir::Patch> scaled(const Graph& graph, NodeId id) {
   const Node& root = graph.node(id);
   const auto norm = normalised(graph, root.inputs[0]);
-  if (!norm || !graph.has_single_use(root.inputs[0]) || !same_type(graph, norm->x, root.outputs[0])) return std::nullopt;
+  if (!norm || !graph.has_single_use(root.inputs[0]) || !same_type(graph, norm->x, root.outputs[0]))
+    return std::nullopt;
   const ir::Tensor* scale = last_axis_vector(graph, root.inputs[1], norm->x);
   if (!scale) return std::nullopt;
   const ir::OpDef& op = op_named("LayerNormalization");
   ir::Patch patch(graph, "layer_norm");
   const ValueId gamma = patch.constant(scale->reshaped({scale->size()}));
-  patch.replace(root.outputs[0], patch.node(op, {norm->x, gamma}, attrs_with(op, {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(norm->epsilon)}})));
+  patch.replace(root.outputs[0],
+                patch.node(op, {norm->x, gamma},
+                           attrs_with(op, {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(norm->epsilon)}})));
   return patch;
 }
 
 std::optional<ir::Patch> shifted(const Graph& graph, NodeId id) {
   const Node& root = graph.node(id);
   const Node* norm = made_by(graph, root.inputs[0], "LayerNormalization");
-  if (!norm || has_input(*norm, 2) || norm->outputs.size() > 1 || ir::attr_int(norm->attrs, "axis", -1) != -1) return std::nullopt;
+  if (!norm || has_input(*norm, 2) || norm->outputs.size() > 1 || ir::attr_int(norm->attrs, "axis", -1) != -1)
+    return std::nullopt;
   if (!graph.has_single_use(root.inputs[0]) || !same_type(graph, root.inputs[0], root.outputs[0])) return std::nullopt;
   const ir::Tensor* shift = last_axis_vector(graph, root.inputs[1], root.inputs[0]);
   if (!shift) return std::nullopt;
@@ -88,7 +98,8 @@ std::optional<ir::Patch> shifted(const Graph& graph, NodeId id) {
 }  // namespace
 
 Result<PassStats> run_fuse_layer_norm(ir::Graph& graph, PassContext& context) {
-  const ir::Rule rules[] = {{"layer_norm", ops_named({"Mul"}), scaled}, {"layer_norm_shift", ops_named({"Add"}), shifted}};
+  const ir::Rule rules[] = {{"layer_norm", ops_named({"Mul"}), scaled},
+                            {"layer_norm_shift", ops_named({"Add"}), shifted}};
   return apply_rules(graph, rules, context);
 }
 

@@ -62,7 +62,9 @@ bool same_type(const Graph& graph, ValueId a, ValueId b) {
 
 ir::DType dtype_of(const Graph& graph, ValueId value) { return graph.value(value).type.dtype; }
 
-std::optional<ir::Dims> static_dims_of(const Graph& graph, ValueId value) { return graph.value(value).type.static_dims(); }
+std::optional<ir::Dims> static_dims_of(const Graph& graph, ValueId value) {
+  return graph.value(value).type.static_dims();
+}
 
 ir::Patch forward(const Graph& graph, std::string_view name, const Node& node, ValueId value) {
   ir::Patch patch(graph, std::string(name));

@@ -1,4 +1,5 @@
-// What rules ask about nodes and values. Operators and attributes go by their ONNX names, so that a rule can look at any family.
+// What rules ask about nodes and values. Operators and attributes go by their ONNX names, so that a rule can look at
+// any family.
 #pragma once
 
 #include <initializer_list>

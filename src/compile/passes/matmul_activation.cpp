@@ -1,4 +1,5 @@
-// matmul_activation: MatMul or Gemm with a constant 2-D weight + bias + activation + residual -> tutti.Linear. Needs: fuse_activation. Leaves: Linear nodes.
+// matmul_activation: MatMul or Gemm with a constant 2-D weight + bias + activation + residual -> tutti.Linear. Needs:
+// fuse_activation. Leaves: Linear nodes.
 #include "compile/passes/activation.h"
 #include "compile/passes/passes.h"
 #include "ir/op_def.h"
@@ -44,7 +45,8 @@ const Node* open_linear(const Graph& graph, ValueId value) {
   return node && node->op == &ops::kLinear && graph.has_single_use(value) ? node : nullptr;
 }
 
-ir::Patch replaced(const Graph& graph, std::string_view name, const Node& root, ValueId from, std::vector<ValueId> inputs, LinearAttrs attrs) {
+ir::Patch replaced(const Graph& graph, std::string_view name, const Node& root, ValueId from,
+                   std::vector<ValueId> inputs, LinearAttrs attrs) {
   ir::Patch patch(graph, std::string(name));
   patch.absorbs(graph.value(from).producer);
   patch.replace(root.outputs[0], patch.node(ops::kLinear, std::move(inputs), std::move(attrs)));
@@ -58,14 +60,20 @@ std::optional<ir::Patch> bias(const Graph& graph, NodeId id) {
     const ValueId from = root.inputs[i];
     const ir::Tensor* constant = constant_of(graph, root.inputs[1 - i]);
     const Node* linear = open_linear(graph, from);
-    if (!linear || !constant || linear->inputs.size() > 2 || linear->attrs.as<LinearAttrs>().activation != ops::Activation::kNone) continue;
+    if (!linear || !constant || linear->inputs.size() > 2 ||
+        linear->attrs.as<LinearAttrs>().activation != ops::Activation::kNone)
+      continue;
     const ir::ValueType& type = graph.value(from).type;
-    if (constant->rank() < 1 || constant->dim(constant->rank() - 1) != constant->size() || !type.shape->back().is(constant->size())) continue;
+    if (constant->rank() < 1 || constant->dim(constant->rank() - 1) != constant->size() ||
+        !type.shape->back().is(constant->size()))
+      continue;
     if (!same_type(graph, from, root.outputs[0])) continue;
     ir::Patch patch(graph, "bias");
     patch.absorbs(graph.value(from).producer);
-    const ValueId vector = constant->rank() == 1 ? root.inputs[1 - i] : patch.constant(constant->reshaped({constant->size()}));
-    patch.replace(root.outputs[0], patch.node(ops::kLinear, {linear->inputs[0], linear->inputs[1], vector}, linear->attrs));
+    const ValueId vector =
+        constant->rank() == 1 ? root.inputs[1 - i] : patch.constant(constant->reshaped({constant->size()}));
+    patch.replace(root.outputs[0],
+                  patch.node(ops::kLinear, {linear->inputs[0], linear->inputs[1], vector}, linear->attrs));
     return patch;
   }
   return std::nullopt;

@@ -1,4 +1,5 @@
-// shape_arithmetic: values known from shapes -> constants; Reshape and Expand targets -> constants. Needs: types, dims_value. Leaves: no provable shape chains.
+// shape_arithmetic: values known from shapes -> constants; Reshape and Expand targets -> constants. Needs: types,
+// dims_value. Leaves: no provable shape chains.
 #include "compile/passes/match.h"
 #include "compile/passes/passes.h"
 
@@ -29,8 +30,10 @@ std::optional<ir::Patch> known_value(const Graph& graph, NodeId id) {
   return any ? std::optional(std::move(patch)) : std::nullopt;
 }
 
-// The target as ONNX numbers: a dim, 0 where it is the data's own dim at the same place, one -1 for the rest; nothing if that is not enough.
-std::optional<std::vector<int64_t>> simple_target(const Graph& graph, const ir::Shape& from, const std::vector<ir::Dim>& to) {
+// The target as ONNX numbers: a dim, 0 where it is the data's own dim at the same place, one -1 for the rest; nothing
+// if that is not enough.
+std::optional<std::vector<int64_t>> simple_target(const Graph& graph, const ir::Shape& from,
+                                                  const std::vector<ir::Dim>& to) {
   std::vector<int64_t> out;
   bool inferred = false, may_be_empty = false;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -53,7 +56,8 @@ std::optional<std::vector<int64_t>> simple_target(const Graph& graph, const ir::
 
 std::optional<ir::Patch> reshape_target(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!has_input(node, 1) || graph.value(node.inputs[1]).is_constant() || ir::attr_int(node.attrs, "allowzero") != 0) return std::nullopt;
+  if (!has_input(node, 1) || graph.value(node.inputs[1]).is_constant() || ir::attr_int(node.attrs, "allowzero") != 0)
+    return std::nullopt;
   const auto& to = graph.value(node.inputs[1]).dims_value;
   const auto& from = graph.value(node.inputs[0]).type.shape;
   if (!to || !from) return std::nullopt;
@@ -76,9 +80,12 @@ std::optional<ir::Patch> expand_target(const Graph& graph, NodeId id) {
   for (size_t i = 0; i < to->size(); ++i) {
     const int64_t at = static_cast<int64_t>(i + from->size()) - static_cast<int64_t>(to->size());
     const auto number = (*to)[i].constant();
-    if (number) target.push_back(*number);
-    else if (at >= 0 && (*from)[static_cast<size_t>(at)] == (*to)[i]) target.push_back(1);
-    else return std::nullopt;
+    if (number)
+      target.push_back(*number);
+    else if (at >= 0 && (*from)[static_cast<size_t>(at)] == (*to)[i])
+      target.push_back(1);
+    else
+      return std::nullopt;
   }
   ir::Patch patch(graph, "expand_target");
   const ir::ValueId shape = patch.constant(ir::Tensor::from<int64_t>({static_cast<int64_t>(target.size())}, target));

@@ -121,7 +121,8 @@ TEST(EngineFile, says_which_version_wrote_a_newer_one_and_which_this_one_reads) 
   bytes.replace(16, 6, std::string("9.8.7\0", 6));
   const Error error = load_error(folder.write("newer", bytes));
   EXPECT_EQ(error.code(), Code::kVersion);
-  EXPECT_NE(error.text().find("found version 7 (written by Tutti 9.8.7), expected 1"), std::string::npos) << error.text();
+  EXPECT_NE(error.text().find("found version 7 (written by Tutti 9.8.7), expected 1"), std::string::npos)
+      << error.text();
   bytes[8] = 0;
   EXPECT_EQ(load_error(folder.write("older", bytes)).code(), Code::kVersion);
 }

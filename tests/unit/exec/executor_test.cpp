@@ -154,10 +154,13 @@ TEST(Executor, shows_every_step_to_the_observer_with_data_that_match_the_referen
       ++steps;
       const ir::Node& node = event.graph.node(event.node);
       if (!node.bodies.empty()) return {};
-      auto expected = TUTTI_TRY(ops::evaluate({.op = *node.op, .attrs = node.attrs, .inputs = event.inputs,
+      auto expected = TUTTI_TRY(ops::evaluate({.op = *node.op,
+                                               .attrs = node.attrs,
+                                               .inputs = event.inputs,
                                                .output_count = static_cast<int>(node.outputs.size())}));
       for (size_t i = 0; i < expected.size(); ++i)
-        if (node.outputs[i] != ir::kNoValue) EXPECT_TRUE(testing::identical(event.outputs[i], expected[i])) << node.op->name;
+        if (node.outputs[i] != ir::kNoValue)
+          EXPECT_TRUE(testing::identical(event.outputs[i], expected[i])) << node.op->name;
       return {};
     };
     running.run(test.inputs[0]);

@@ -18,7 +18,8 @@ void expect_valid(const std::vector<LiveRange>& ranges, const MemoryPlan& plan) 
     ASSERT_LE(plan.offsets[i] + ranges[i].size_bytes, plan.total_bytes);
     for (size_t k = 0; k < i; ++k) {
       if (ranges[k].size_bytes == 0 || !live_together(ranges[i], ranges[k])) continue;
-      ASSERT_TRUE(plan.offsets[i] >= plan.offsets[k] + ranges[k].size_bytes || plan.offsets[k] >= plan.offsets[i] + ranges[i].size_bytes)
+      ASSERT_TRUE(plan.offsets[i] >= plan.offsets[k] + ranges[k].size_bytes ||
+                  plan.offsets[k] >= plan.offsets[i] + ranges[i].size_bytes)
           << "buffers " << k << " and " << i;
     }
   }
@@ -91,7 +92,8 @@ TEST(MemoryPlan, is_the_same_each_time) {
 TEST(MemoryPlan, a_fan_of_thousands_is_placed_in_time_order) {
   std::mt19937_64 random(5);
   std::vector<LiveRange> ranges;
-  for (int32_t step = 0; step < 8000; ++step) ranges.push_back({64 + random() % 4096, step, 8000 + static_cast<int32_t>(random() % 4000)});
+  for (int32_t step = 0; step < 8000; ++step)
+    ranges.push_back({64 + random() % 4096, step, 8000 + static_cast<int32_t>(random() % 4000)});
   for (int32_t step = 8000; step < 12000; ++step) ranges.push_back({64 + random() % 4096, step, step + 1});
   const MemoryPlan plan = plan_memory(ranges);
   expect_valid(ranges, plan);

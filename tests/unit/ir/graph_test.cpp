@@ -30,7 +30,8 @@ Graph diamond() {
   const ValueId x = g.add_input("x", floats());
   const NodeId a = g.add_node({.op = &kOne, .inputs = {x}, .output_names = {"va"}, .name = "a"});
   const NodeId b = g.add_node({.op = &kOne, .inputs = {g.node(a).outputs[0]}, .output_names = {"vb"}, .name = "b"});
-  const NodeId c = g.add_node({.op = &kTwo, .inputs = {g.node(a).outputs[0], g.node(b).outputs[0]}, .output_names = {"vc"}, .name = "c"});
+  const NodeId c = g.add_node(
+      {.op = &kTwo, .inputs = {g.node(a).outputs[0], g.node(b).outputs[0]}, .output_names = {"vc"}, .name = "c"});
   g.add_output("y", g.node(c).outputs[0]);
   EXPECT_TRUE(infer_graph(g).ok());
   return g;

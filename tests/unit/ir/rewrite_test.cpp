@@ -64,10 +64,10 @@ TEST(Rewrite, stops_at_the_patch_limit) {
 TEST(Rewrite, refuses_a_replacement_of_another_type) {
   Graph graph = old_chain(1);
   const Rule rules[] = {{"flatten", {&kOld}, [](const Graph& g, NodeId id) {
-    Patch patch(g, "flatten");
-    patch.replace(g.node(id).outputs[0], patch.node(kFlat, g.node(id).inputs));
-    return std::optional(std::move(patch));
-  }}};
+                           Patch patch(g, "flatten");
+                           patch.replace(g.node(id).outputs[0], patch.node(kFlat, g.node(id).inputs));
+                           return std::optional(std::move(patch));
+                         }}};
   Result<RewriteStats> stats = rewrite(graph, rules);
   ASSERT_FALSE(stats.ok());
   EXPECT_NE(stats.error().text().find("patch 'flatten'"), std::string::npos);
@@ -77,10 +77,11 @@ TEST(Rewrite, refuses_a_replacement_of_another_type) {
 TEST(Rewrite, ends_rules_that_undo_each_other) {
   Graph graph = old_chain(2);
   const Rule rules[] = {{"forth", {&kOld}, modernise}, {"back", {&kNew}, [](const Graph& g, NodeId id) {
-    Patch patch(g, "back");
-    patch.replace(g.node(id).outputs[0], patch.node(kOld, g.node(id).inputs));
-    return std::optional(std::move(patch));
-  }}};
+                                                          Patch patch(g, "back");
+                                                          patch.replace(g.node(id).outputs[0],
+                                                                        patch.node(kOld, g.node(id).inputs));
+                                                          return std::optional(std::move(patch));
+                                                        }}};
   Result<RewriteStats> stats = rewrite(graph, rules);
   ASSERT_FALSE(stats.ok());
   EXPECT_EQ(stats.error().code(), Code::kInternal);
@@ -97,10 +98,10 @@ TEST(Rewrite, sorts_when_a_replacement_stands_later) {
   b.output("c", same);
   Graph graph = std::move(b).finish().value();
   const Rule rules[] = {{"later", {&kOld}, [&](const Graph& g, NodeId id) {
-    Patch patch(g, "later");
-    patch.replace(g.node(id).outputs[0], same);
-    return std::optional(std::move(patch));
-  }}};
+                           Patch patch(g, "later");
+                           patch.replace(g.node(id).outputs[0], same);
+                           return std::optional(std::move(patch));
+                         }}};
   ASSERT_TRUE(rewrite(graph, rules).ok());
   EXPECT_TRUE(verify_graph(graph).ok());
   EXPECT_EQ(graph.node_count(), 3);
@@ -111,11 +112,11 @@ TEST(Rewrite, removes_what_a_patch_leaves_dead) {
   const ValueId x = graph.inputs()[0].value;
   const NodeId last = graph.value(graph.outputs()[0].value).producer;
   const Rule rules[] = {{"skip", {&kOld}, [&](const Graph& g, NodeId id) -> std::optional<Patch> {
-    if (id != last) return std::nullopt;
-    Patch patch(g, "skip");
-    patch.replace(g.node(id).outputs[0], patch.node(kNew, {x}));
-    return patch;
-  }}};
+                           if (id != last) return std::nullopt;
+                           Patch patch(g, "skip");
+                           patch.replace(g.node(id).outputs[0], patch.node(kNew, {x}));
+                           return patch;
+                         }}};
   ASSERT_TRUE(rewrite(graph, rules).ok());
   EXPECT_EQ(graph.node_count(), 1);
   EXPECT_TRUE(verify_graph(graph).ok());

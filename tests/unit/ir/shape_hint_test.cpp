@@ -7,7 +7,8 @@ namespace {
 
 Graph two_inputs() {
   Graph graph;
-  graph.add_input("image", ValueType::tensor(DType::kFloat32, Shape{Dim::symbol("n"), Dim(3), Dim::symbol("h"), Dim::symbol("w")}));
+  graph.add_input(
+      "image", ValueType::tensor(DType::kFloat32, Shape{Dim::symbol("n"), Dim(3), Dim::symbol("h"), Dim::symbol("w")}));
   graph.add_input("ids:0", ValueType::tensor(DType::kInt64, Shape{Dim::symbol("n"), Dim::symbol("s")}));
   return graph;
 }
@@ -33,7 +34,8 @@ TEST(ShapeHint, contradictions_name_the_input_and_both_sizes) {
   const auto hints = *parse_shape_hints("image=5x4x32x48");
   auto shapes = resolve_input_shapes(graph, hints, ShapePoint::kTypical);
   ASSERT_FALSE(shapes.ok());
-  EXPECT_EQ(shapes.error().message(), "input 'image': found shape [5,4,32,48], expected [n,3,h,w] (dimension 1 is fixed to 3)");
+  EXPECT_EQ(shapes.error().message(),
+            "input 'image': found shape [5,4,32,48], expected [n,3,h,w] (dimension 1 is fixed to 3)");
 }
 
 TEST(ShapeHint, malformed_text_is_a_usage_error) {

@@ -25,7 +25,8 @@ Status infer_same(InferContext& context) {
   return {};
 }
 
-const OpDef kScale{.name = "Scale", .min_inputs = 1, .max_inputs = 2, .make_attrs = make_attrs<ScaleAttrs>, .infer = infer_same};
+const OpDef kScale{
+    .name = "Scale", .min_inputs = 1, .max_inputs = 2, .make_attrs = make_attrs<ScaleAttrs>, .infer = infer_same};
 
 const OpDef* find(std::string_view name) { return name == "Scale" ? &kScale : nullptr; }
 
@@ -58,11 +59,14 @@ TEST(Text, infers_types_that_are_left_out) {
 }
 
 TEST(Text, gives_line_and_column_of_an_error) {
-  EXPECT_EQ(parse_error("graph(%x: int8[3]) {\n  %y = Nothing(%x)\n  return %y\n}").message().find("line 2, column"), 0u);
+  EXPECT_EQ(parse_error("graph(%x: int8[3]) {\n  %y = Nothing(%x)\n  return %y\n}").message().find("line 2, column"),
+            0u);
   EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %y = Scale(%q)\n}").message().find("'%q'"), std::string::npos);
   EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %x = Scale(%x)\n}").message().find("taken"), std::string::npos);
-  EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %y: int8[4] = Scale(%x)\n return %y }").message().find("int8[3]"), std::string::npos);
-  EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %y = Scale(%x) {no=1}\n return %y }").message().find("'no'"), std::string::npos);
+  EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %y: int8[4] = Scale(%x)\n return %y }").message().find("int8[3]"),
+            std::string::npos);
+  EXPECT_NE(parse_error("graph(%x: int8[3]) {\n  %y = Scale(%x) {no=1}\n return %y }").message().find("'no'"),
+            std::string::npos);
   EXPECT_NE(parse_error("graph(%x: int8[3]) {").message().find("the end"), std::string::npos);
 }
 

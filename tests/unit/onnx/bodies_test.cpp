@@ -12,7 +12,9 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-GraphMaker body_of(pb::NodeProto& node, const std::string& name) { return GraphMaker(*attribute(node, name, pb::AttributeProto::GRAPH).mutable_g()); }
+GraphMaker body_of(pb::NodeProto& node, const std::string& name) {
+  return GraphMaker(*attribute(node, name, pb::AttributeProto::GRAPH).mutable_g());
+}
 
 const ir::Node& last_node(const ir::Graph& graph) { return graph.node(graph.order().back()); }
 
@@ -32,7 +34,9 @@ TEST(Bodies, if_branches_take_all_captures_as_inputs_and_copy_constants) {
   EXPECT_THAT(made.inputs, SizeIs(3));
   for (const auto& body : made.bodies) EXPECT_THAT(body->inputs(), SizeIs(2));
   EXPECT_TRUE(ir::verify_graph(*graph).ok());
-  const auto outputs = ops::interpret(*graph, std::vector<ir::Datum>{ir::Tensor::scalar(true), ir::Tensor::from<float>({2}, {1, 2}), ir::Tensor::from<float>({2}, {3, 4})});
+  const auto outputs =
+      ops::interpret(*graph, std::vector<ir::Datum>{ir::Tensor::scalar(true), ir::Tensor::from<float>({2}, {1, 2}),
+                                                    ir::Tensor::from<float>({2}, {3, 4})});
   ASSERT_TRUE(outputs.ok()) << outputs.error().text();
   EXPECT_EQ((*outputs)[0].tensor().to_float(), (std::vector<float>{2, 3}));
 }

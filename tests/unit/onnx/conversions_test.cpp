@@ -24,7 +24,8 @@ Ran run(const ModelMaker& m, const std::vector<Floats>& inputs) {
   if (!graph.ok()) return {graph.error().text(), {}, {}};
   std::vector<ir::Datum> data;
   for (size_t i = 0; i < inputs.size(); ++i)
-    data.push_back(ir::Tensor::from<float>(*graph->value(graph->inputs()[i].value).type.static_dims(), std::span<const float>(inputs[i])));
+    data.push_back(ir::Tensor::from<float>(*graph->value(graph->inputs()[i].value).type.static_dims(),
+                                           std::span<const float>(inputs[i])));
   auto outputs = ops::interpret(*graph, data);
   if (!outputs.ok()) return {outputs.error().text(), {}, {}};
   const ir::Tensor& first = (*outputs)[0].tensor();
@@ -32,8 +33,8 @@ Ran run(const ModelMaker& m, const std::vector<Floats>& inputs) {
   for (int64_t i = 0; i < first.size(); ++i) values.push_back(static_cast<float>(first.get_double(i)));
   return {{}, values, first.dims()};
 }
-#define EXPECT_RUN(result, ...)          \
-  EXPECT_EQ((result).error, "");         \
+#define EXPECT_RUN(result, ...)  \
+  EXPECT_EQ((result).error, ""); \
   EXPECT_THAT((result).values, ElementsAre(__VA_ARGS__))
 
 TEST(Conversions, softmax_before_13_normalises_over_all_trailing_dimensions) {
@@ -109,7 +110,8 @@ TEST(Conversions, upsample_repeats_each_element) {
   for (const int opset : {7, 9}) {
     ModelMaker m(opset);
     m.graph.input("x", kFloat, {1, 1, 1, 2}).output("y");
-    pb::NodeProto& node = m.graph.node("Upsample", opset == 7 ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "s"}, {"y"});
+    pb::NodeProto& node = m.graph.node(
+        "Upsample", opset == 7 ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "s"}, {"y"});
     if (opset == 7) {
       auto& scales = attribute(node, "scales", pb::AttributeProto::FLOATS);
       for (const float scale : {1, 1, 1, 2}) scales.add_floats(scale);
@@ -125,7 +127,9 @@ TEST(Conversions, resize_11_treats_empty_inputs_as_absent) {
   ModelMaker m(11);
   m.graph.input("x", kFloat, {1, 1, 1, 2}).output("y").ints("sizes", {1, 1, 1, 4});
   m.graph.initializer("none", kFloat, {0});
-  set_text(set_text(m.graph.node("Resize", {"x", "none", "none", "sizes"}, {"y"}), "coordinate_transformation_mode", "asymmetric"), "nearest_mode", "floor");
+  set_text(set_text(m.graph.node("Resize", {"x", "none", "none", "sizes"}, {"y"}), "coordinate_transformation_mode",
+                    "asymmetric"),
+           "nearest_mode", "floor");
   EXPECT_RUN(run(m, {{3, 5}}), 3.0f, 3.0f, 5.0f, 5.0f);
 }
 
@@ -185,7 +189,8 @@ TEST(Conversions, constants_in_all_their_forms) {
 TEST(Conversions, constant_of_shape_takes_its_value_as_an_input) {
   ModelMaker m(9);
   m.graph.output("y").ints("shape", {2});
-  auto& value = *attribute(m.graph.node("ConstantOfShape", {"shape"}, {"y"}), "value", pb::AttributeProto::TENSOR).mutable_t();
+  auto& value =
+      *attribute(m.graph.node("ConstantOfShape", {"shape"}, {"y"}), "value", pb::AttributeProto::TENSOR).mutable_t();
   value.set_data_type(kFloat);
   value.add_dims(1);
   value.add_float_data(5);

@@ -16,16 +16,20 @@ using testing::HasSubstr;
 class ExternalDataTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / ("tutti_external_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    root_ = fs::path(testing::TempDir()) /
+            ("tutti_external_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(root_);
     fs::create_directories(root_ / "model");
     write("model/w.bin", 256);
     write("outside.bin", 256);
   }
   void TearDown() override { fs::remove_all(root_); }
-  void write(const std::string& name, size_t size) { std::ofstream(root_ / name, std::ios::binary) << std::string(size, '\1'); }
+  void write(const std::string& name, size_t size) {
+    std::ofstream(root_ / name, std::ios::binary) << std::string(size, '\1');
+  }
 
-  pb::TensorProto& add(const std::string& name, const std::string& location, const std::string& offset, const std::string& length) {
+  pb::TensorProto& add(const std::string& name, const std::string& location, const std::string& offset,
+                       const std::string& length) {
     pb::TensorProto& tensor = maker_.graph.initializer(name, kFloat, {8});
     tensor.set_data_location(pb::TensorProto::EXTERNAL);
     for (const auto& [key, value] : {std::pair{"location", location}, {"offset", offset}, {"length", length}}) {
@@ -66,8 +70,12 @@ TEST_F(ExternalDataTest, copies_data_that_is_not_aligned) {
   EXPECT_FALSE(graph->value(graph->outputs()[0].value).constant.file_backed());
 }
 
-TEST_F(ExternalDataTest, refuses_parent_folders) { EXPECT_THAT(error_for("../outside.bin"), HasSubstr("leaves the model's folder")); }
-TEST_F(ExternalDataTest, refuses_absolute_paths) { EXPECT_THAT(error_for((root_ / "outside.bin").string()), HasSubstr("leaves the model's folder")); }
+TEST_F(ExternalDataTest, refuses_parent_folders) {
+  EXPECT_THAT(error_for("../outside.bin"), HasSubstr("leaves the model's folder"));
+}
+TEST_F(ExternalDataTest, refuses_absolute_paths) {
+  EXPECT_THAT(error_for((root_ / "outside.bin").string()), HasSubstr("leaves the model's folder"));
+}
 
 TEST_F(ExternalDataTest, refuses_links_that_lead_out_but_not_those_that_stay) {
   fs::create_symlink(root_ / "outside.bin", root_ / "model/out");
@@ -87,9 +95,15 @@ TEST_F(ExternalDataTest, says_found_and_expected_when_the_file_is_short) {
   EXPECT_THAT(error_for("w.bin", "240", "32"), HasSubstr("found a file of 256 bytes, expected at least 272"));
 }
 
-TEST_F(ExternalDataTest, refuses_a_length_that_does_not_fit_the_type) { EXPECT_THAT(error_for("w.bin", "0", "31"), HasSubstr("found a length of 31 bytes, expected 32")); }
-TEST_F(ExternalDataTest, refuses_numbers_that_are_none) { EXPECT_THAT(error_for("w.bin", "-4"), HasSubstr("found offset '-4'")); }
-TEST_F(ExternalDataTest, refuses_offsets_that_overflow) { EXPECT_THAT(error_for("w.bin", "18446744073709551615"), HasSubstr("found a file of 256 bytes")); }
+TEST_F(ExternalDataTest, refuses_a_length_that_does_not_fit_the_type) {
+  EXPECT_THAT(error_for("w.bin", "0", "31"), HasSubstr("found a length of 31 bytes, expected 32"));
+}
+TEST_F(ExternalDataTest, refuses_numbers_that_are_none) {
+  EXPECT_THAT(error_for("w.bin", "-4"), HasSubstr("found offset '-4'"));
+}
+TEST_F(ExternalDataTest, refuses_offsets_that_overflow) {
+  EXPECT_THAT(error_for("w.bin", "18446744073709551615"), HasSubstr("found a file of 256 bytes"));
+}
 
 TEST_F(ExternalDataTest, needs_a_folder) {
   add("w", "w.bin", "", "");

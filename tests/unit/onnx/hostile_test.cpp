@@ -48,7 +48,8 @@ TEST(HostileBytes, flipped_at_random) {
   std::mt19937 random(kSeed);
   for (int round = 0; round < kRounds; ++round) {
     std::string bytes = whole;
-    for (uint32_t flips = 1 + random() % 4; flips > 0; --flips) bytes[random() % bytes.size()] ^= static_cast<char>(1u << (random() % 8));
+    for (uint32_t flips = 1 + random() % 4; flips > 0; --flips)
+      bytes[random() % bytes.size()] ^= static_cast<char>(1u << (random() % 8));
     const auto graph = import_model_bytes(as_bytes(bytes), {});
     (void)graph;
   }

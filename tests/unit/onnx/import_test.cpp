@@ -14,7 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-std::string output_type(const ir::Graph& graph, size_t i = 0) { return graph.value(graph.outputs()[i].value).type.text(); }
+std::string output_type(const ir::Graph& graph, size_t i = 0) {
+  return graph.value(graph.outputs()[i].value).type.text();
+}
 std::string failure(const ModelMaker& maker) {
   const auto graph = maker.import();
   return graph.ok() ? "no error" : graph.error().text();
@@ -43,7 +45,8 @@ TEST(Import, infers_types_and_keeps_names_and_metadata) {
 TEST(Import, makes_symbols_of_named_and_unnamed_dims) {
   ModelMaker m(17);
   m.graph.input("x", kFloat, {-1, 3}).output("y");
-  m.graph.proto().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param("past len+1");
+  m.graph.proto().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(
+      "past len+1");
   m.graph.node("Relu", {"x"}, {"y"});
   const auto graph = m.import();
   ASSERT_TRUE(graph.ok()) << graph.error().text();
@@ -177,7 +180,8 @@ TEST(Import, imports_a_chain_of_100000_nodes_quickly) {
 }
 
 TEST(Import, says_that_a_file_is_no_model) {
-  for (const std::string& bytes : {std::string(), std::string("PK\x03\x04 not a model"), std::string("version https://git-lfs.github.com/spec/v1")}) {
+  for (const std::string& bytes : {std::string(), std::string("PK\x03\x04 not a model"),
+                                   std::string("version https://git-lfs.github.com/spec/v1")}) {
     const auto graph = import_model_bytes(as_bytes(bytes), {});
     ASSERT_FALSE(graph.ok());
     EXPECT_THAT(graph.error().text(), HasSubstr("not an ONNX file"));

@@ -9,7 +9,9 @@
 
 namespace tutti::onnx {
 
-inline std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+inline std::span<const std::byte> as_bytes(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 // Fills one GraphProto (of a model or of a body).
 class GraphMaker {
@@ -66,7 +68,8 @@ class GraphMaker {
   pb::GraphProto& graph_;
 };
 
-inline pb::AttributeProto& attribute(pb::NodeProto& node, const std::string& name, pb::AttributeProto::AttributeType type) {
+inline pb::AttributeProto& attribute(pb::NodeProto& node, const std::string& name,
+                                     pb::AttributeProto::AttributeType type) {
   pb::AttributeProto& out = *node.add_attribute();
   out.set_name(name);
   out.set_type(type);
@@ -100,7 +103,8 @@ struct ModelMaker {
     auto& imported = *model.add_opset_import();
     imported.set_version(opset);
   }
-  Result<ir::Graph> import(ImportReport* report = nullptr, const ImportOptions& options = {}, const std::string& folder = {}) const {
+  Result<ir::Graph> import(ImportReport* report = nullptr, const ImportOptions& options = {},
+                           const std::string& folder = {}) const {
     return import_model_bytes(as_bytes(model.SerializeAsString()), folder, options, report);
   }
 };

@@ -80,9 +80,11 @@ TEST(TensorProto, refuses_data_of_the_wrong_size_and_names_the_tensor) {
 }
 
 TEST(TensorProto, refuses_unknown_types_negative_and_huge_dims) {
-  pb::TensorProto unknown = tensor_of(99, {1}), negative = tensor_of(kFloat, {-1}), huge = tensor_of(kFloat, {INT64_MAX, INT64_MAX}),
+  pb::TensorProto unknown = tensor_of(99, {1}), negative = tensor_of(kFloat, {-1}),
+                  huge = tensor_of(kFloat, {INT64_MAX, INT64_MAX}),
                   empty_but_huge = tensor_of(kFloat, {INT64_MAX, INT64_MAX, 0});
-  for (pb::TensorProto* proto : {&unknown, &negative, &huge, &empty_but_huge}) EXPECT_FALSE(read_tensor(*proto, {}).ok());
+  for (pb::TensorProto* proto : {&unknown, &negative, &huge, &empty_but_huge})
+    EXPECT_FALSE(read_tensor(*proto, {}).ok());
 }
 
 TEST(TensorProto, reads_scalars_and_empty_tensors) {

@@ -50,12 +50,15 @@ TEST(MultiHeadAttention, continues_from_a_cache_as_if_all_were_given) {
   attrs.unidirectional = true;
   const auto whole = run(kMultiHeadAttention, Attrs(attrs), {x, x, x}, 3);
   ASSERT_TRUE(whole.ok()) << whole.error().text();
-  const Tensor head = Tensor::from<float>({1, 3, 6}, x.data<float>().first(18)), tail = Tensor::from<float>({1, 1, 6}, x.data<float>().last(6));
+  const Tensor head = Tensor::from<float>({1, 3, 6}, x.data<float>().first(18)),
+               tail = Tensor::from<float>({1, 1, 6}, x.data<float>().last(6));
   const auto first = run(kMultiHeadAttention, Attrs(attrs), {head, head, head}, 3);
   ASSERT_TRUE(first.ok()) << first.error().text();
-  const auto second = run(kMultiHeadAttention, Attrs(attrs), {tail, tail, tail, {}, {}, {}, (*first)[1], (*first)[2]}, 3);
+  const auto second =
+      run(kMultiHeadAttention, Attrs(attrs), {tail, tail, tail, {}, {}, {}, (*first)[1], (*first)[2]}, 3);
   ASSERT_TRUE(second.ok()) << second.error().text();
-  for (int64_t i = 0; i < 6; ++i) EXPECT_NEAR((*second)[0].tensor().get_double(i), (*whole)[0].tensor().get_double(18 + i), 1e-5);
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_NEAR((*second)[0].tensor().get_double(i), (*whole)[0].tensor().get_double(18 + i), 1e-5);
   EXPECT_TRUE(identical((*second)[1].tensor(), (*whole)[1].tensor()));
 }
 
@@ -73,15 +76,19 @@ TEST(ContribAttention, equals_a_projection_and_multi_head_attention) {
   };
   MultiHeadAttentionAttrs heads;
   heads.num_heads = 2;
-  expect_close(run(kContribAttention, Attrs(attrs), {x, w, b, mask}), run(kMultiHeadAttention, Attrs(heads), {part(0), part(4), part(8), b, mask}));
+  expect_close(run(kContribAttention, Attrs(attrs), {x, w, b, mask}),
+               run(kMultiHeadAttention, Attrs(heads), {part(0), part(4), part(8), b, mask}));
 }
 
 TEST(ContribAttention, names_a_mask_that_does_not_fit) {
   ContribAttentionAttrs attrs;
   attrs.num_heads = 2;
-  const auto result = run(kContribAttention, Attrs(attrs), {random_tensor({1, 3, 4}, 1), random_tensor({4, 12}, 2), {}, Tensor::from<int32_t>({1, 2}, {1, 1})});
+  const auto result =
+      run(kContribAttention, Attrs(attrs),
+          {random_tensor({1, 3, 4}, 1), random_tensor({4, 12}, 2), {}, Tensor::from<int32_t>({1, 2}, {1, 1})});
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(result.error().text().find("the mask has shape [1,2], expected [1], [2], [1,3]"), std::string::npos) << result.error().text();
+  EXPECT_NE(result.error().text().find("the mask has shape [1,2], expected [1], [2], [1,3]"), std::string::npos)
+      << result.error().text();
 }
 
 TEST(ContribRotaryEmbedding, equals_rotary_embedding_of_onnx) {
@@ -92,13 +99,15 @@ TEST(ContribRotaryEmbedding, equals_rotary_embedding_of_onnx) {
     contrib.interleaved = interleaved;
     RotaryEmbeddingAttrs plain;
     plain.interleaved = interleaved;
-    expect_close(run(kContribRotaryEmbedding, Attrs(contrib), {x, ids, c, s}), run(kRotaryEmbedding, Attrs(plain), {x, c, s, ids}));
+    expect_close(run(kContribRotaryEmbedding, Attrs(contrib), {x, ids, c, s}),
+                 run(kRotaryEmbedding, Attrs(plain), {x, c, s, ids}));
   }
 }
 
 TEST(ContribRotaryEmbedding, refuses_positions_outside_the_cache) {
   const Tensor cache = random_tensor({2, 2}, 1);
-  const auto result = run(kContribRotaryEmbedding, Attrs(ContribRotaryEmbeddingAttrs{}), {random_tensor({1, 1, 3, 4}, 1), Tensor::from<int64_t>({1}, {0}), cache, cache});
+  const auto result = run(kContribRotaryEmbedding, Attrs(ContribRotaryEmbeddingAttrs{}),
+                          {random_tensor({1, 1, 3, 4}, 1), Tensor::from<int64_t>({1}, {0}), cache, cache});
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().text().find("expected 0 to 1"), std::string::npos) << result.error().text();
 }
@@ -119,16 +128,22 @@ TEST(MatMulNBits, multiplies_with_the_dequantised_weights) {
 }
 
 TEST(EmbedLayerNormalization, normalises_the_sum_of_the_rows_it_finds) {
-  const Tensor ids = Tensor::from<int32_t>({1, 2}, {1, 0}), words = Tensor::from<float>({2, 2}, {1, 2, 5, 3}), positions = Tensor::from<float>({2, 2}, {0, 0, 1, 4});
-  const Tensor gamma = Tensor::from<float>({2}, {1, 1}), beta = Tensor::from<float>({2}, {0, 10}), mask = Tensor::from<int32_t>({1, 2}, {1, 0});
-  const auto y = run(kEmbedLayerNormalization, Attrs(EmbedLayerNormalizationAttrs{}), {ids, {}, words, positions, {}, gamma, beta, mask}, 2);
+  const Tensor ids = Tensor::from<int32_t>({1, 2}, {1, 0}), words = Tensor::from<float>({2, 2}, {1, 2, 5, 3}),
+               positions = Tensor::from<float>({2, 2}, {0, 0, 1, 4});
+  const Tensor gamma = Tensor::from<float>({2}, {1, 1}), beta = Tensor::from<float>({2}, {0, 10}),
+               mask = Tensor::from<int32_t>({1, 2}, {1, 0});
+  const auto y = run(kEmbedLayerNormalization, Attrs(EmbedLayerNormalizationAttrs{}),
+                     {ids, {}, words, positions, {}, gamma, beta, mask}, 2);
   ASSERT_TRUE(y.ok()) << y.error().text();
   const std::vector<float> values = (*y)[0].tensor().to_float();
-  for (const auto& [i, expected] : {std::pair<size_t, float>{0, 1}, {1, 9}, {2, -1}, {3, 11}}) EXPECT_NEAR(values[i], expected, 1e-5);
+  for (const auto& [i, expected] : {std::pair<size_t, float>{0, 1}, {1, 9}, {2, -1}, {3, 11}})
+    EXPECT_NEAR(values[i], expected, 1e-5);
   EXPECT_EQ((*y)[1].tensor().get_int(0), 1);
-  const auto error = run(kEmbedLayerNormalization, Attrs(EmbedLayerNormalizationAttrs{}), {Tensor::from<int32_t>({1, 1}, {9}), {}, words, positions, {}, gamma, beta}, 2);
+  const auto error = run(kEmbedLayerNormalization, Attrs(EmbedLayerNormalizationAttrs{}),
+                         {Tensor::from<int32_t>({1, 1}, {9}), {}, words, positions, {}, gamma, beta}, 2);
   ASSERT_FALSE(error.ok());
-  EXPECT_NE(error.error().text().find("the id 9 has no row in word_embedding, expected 0 to 1"), std::string::npos) << error.error().text();
+  EXPECT_NE(error.error().text().find("the id 9 has no row in word_embedding, expected 0 to 1"), std::string::npos)
+      << error.error().text();
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <random>
 
+#include "ir/infer.h"
 #include "ops/conv.h"
 #include "ops/interpreter.h"
 #include "ops/reference_gemm.h"
-#include "ir/infer.h"
 
 namespace tutti::ops {
 namespace {
@@ -21,7 +21,8 @@ Tensor random_tensor(Dims dims, uint32_t seed) {
 }
 
 TEST(ReferenceGemm, agrees_with_the_plain_loop_at_odd_sizes) {
-  for (const auto& [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {5, 17, 3}, {6, 16, 256}, {97, 33, 300}, {7, 1030, 2}}) {
+  for (const auto& [m, n, k] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {5, 17, 3}, {6, 16, 256}, {97, 33, 300}, {7, 1030, 2}}) {
     const Tensor a = random_tensor({m, k}, 1), b = random_tensor({n, k}, 2);
     std::vector<float> c(static_cast<size_t>(m * n), 1.0f);
     reference_gemm({m, n, k}, {a.data<float>().data(), k, 1}, {b.data<float>().data(), 1, k}, {c.data(), n, true});
@@ -29,7 +30,8 @@ TEST(ReferenceGemm, agrees_with_the_plain_loop_at_odd_sizes) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 1;
         for (int64_t p = 0; p < k; ++p) sum += a.get_double(i * k + p) * b.get_double(j * k + p);
-        ASSERT_NEAR(c[static_cast<size_t>(i * n + j)], sum, 1e-4) << m << "x" << n << "x" << k << " at " << i << "," << j;
+        ASSERT_NEAR(c[static_cast<size_t>(i * n + j)], sum, 1e-4)
+            << m << "x" << n << "x" << k << " at " << i << "," << j;
       }
   }
 }
@@ -48,7 +50,8 @@ double naive_at(const Tensor& x, const Tensor& w, const ConvAttrs& a, const Dims
   for (int64_t c = 0; c < w.dim(1); ++c)
     for (int64_t i = 0; i < w.dim(2); ++i)
       for (int64_t j = 0; j < w.dim(3); ++j) {
-        const int64_t y = at[2] * a.strides[0] - a.pads[0] + i * a.dilations[0], z = at[3] * a.strides[1] - a.pads[1] + j * a.dilations[1];
+        const int64_t y = at[2] * a.strides[0] - a.pads[0] + i * a.dilations[0],
+                      z = at[3] * a.strides[1] - a.pads[1] + j * a.dilations[1];
         if (y < 0 || z < 0 || y >= x.dim(2) || z >= x.dim(3)) continue;
         sum += x.get_double(((at[0] * x.dim(1) + first + c) * x.dim(2) + y) * x.dim(3) + z) *
                w.get_double(((at[1] * w.dim(1) + c) * w.dim(2) + i) * w.dim(3) + j);
@@ -58,7 +61,9 @@ double naive_at(const Tensor& x, const Tensor& w, const ConvAttrs& a, const Dims
 
 TEST(Conv, equals_its_definition_for_random_attributes) {
   std::mt19937 generator(7);
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(generator); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(generator);
+  };
   for (int round = 0; round < 30; ++round) {
     ConvAttrs a;
     a.group = pick(1, 3);
@@ -72,7 +77,8 @@ TEST(Conv, equals_its_definition_for_random_attributes) {
     ASSERT_TRUE(results.ok()) << results.error().text();
     const Tensor& y = results.value()[0].tensor();
     for (int64_t i = 0; i < y.size(); ++i) {
-      const Dims at{i / (y.dim(1) * y.dim(2) * y.dim(3)), i / (y.dim(2) * y.dim(3)) % y.dim(1), i / y.dim(3) % y.dim(2), i % y.dim(3)};
+      const Dims at{i / (y.dim(1) * y.dim(2) * y.dim(3)), i / (y.dim(2) * y.dim(3)) % y.dim(1), i / y.dim(3) % y.dim(2),
+                    i % y.dim(3)};
       ASSERT_NEAR(y.get_double(i), naive_at(x, w, a, at), 1e-4) << "round " << round << " at " << dims_text(at);
     }
   }
@@ -82,7 +88,8 @@ Result<Shape> infer(const OpDef& op, Attrs attrs, std::vector<Shape> shapes) {
   Graph graph;
   NodeSpec spec{.op = &op, .attrs = std::move(attrs), .output_names = {"y"}};
   for (Shape& shape : shapes)
-    spec.inputs.push_back(graph.add_input(graph.unique_name("x"), ValueType::tensor(DType::kFloat32, std::move(shape))));
+    spec.inputs.push_back(
+        graph.add_input(graph.unique_name("x"), ValueType::tensor(DType::kFloat32, std::move(shape))));
   const NodeId node = graph.add_node(std::move(spec));
   TUTTI_TRY(infer_node(graph, node));
   return *graph.value(graph.node(node).outputs[0]).type.shape;
@@ -101,7 +108,8 @@ TEST(Conv, gives_its_output_shape_as_an_expression_of_the_input) {
 TEST(Conv, names_what_it_found_when_channels_do_not_fit) {
   const auto shape = infer(kConv, ConvAttrs{}, {{1, 4, 8, 8}, {8, 3, 3, 3}});
   ASSERT_FALSE(shape.ok());
-  EXPECT_NE(shape.error().text().find("the number of W's input channels times group is 3, expected 4"), std::string::npos)
+  EXPECT_NE(shape.error().text().find("the number of W's input channels times group is 3, expected 4"),
+            std::string::npos)
       << shape.error().text();
 }
 

@@ -29,7 +29,8 @@ TEST(Einsum, without_an_arrow_the_letters_that_occur_once_remain_in_order) {
 }
 
 TEST(Einsum, sizes_that_contradict_are_named) {
-  const auto out = einsum("ij,jk->ik", {Tensor::zeros(ir::DType::kFloat32, {2, 3}), Tensor::zeros(ir::DType::kFloat32, {4, 5})});
+  const auto out =
+      einsum("ij,jk->ik", {Tensor::zeros(ir::DType::kFloat32, {2, 3}), Tensor::zeros(ir::DType::kFloat32, {4, 5})});
   ASSERT_FALSE(out.ok());
   EXPECT_NE(out.error().message().find("found sizes 3 and 4 for one index"), std::string::npos);
 }

@@ -9,7 +9,8 @@
 
 namespace tutti::ops {
 
-inline Result<std::vector<ir::Datum>> run_op(const ir::OpDef& op, std::vector<ir::Datum> inputs, ir::Attrs attrs = {}, int outputs = 1) {
+inline Result<std::vector<ir::Datum>> run_op(const ir::OpDef& op, std::vector<ir::Datum> inputs, ir::Attrs attrs = {},
+                                             int outputs = 1) {
   if (attrs.empty() && op.make_attrs) attrs = ir::Attrs(op.make_attrs());
   return evaluate({.op = op, .attrs = attrs, .inputs = inputs, .output_count = outputs});
 }

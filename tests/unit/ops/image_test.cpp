@@ -36,7 +36,8 @@ TEST(MaxUnpool, puts_back_what_max_pool_took) {
 TEST(MaxUnpool, refuses_an_index_outside_the_output) {
   MaxUnpoolAttrs attrs;
   attrs.kernel_shape = {2};
-  const auto y = run(kMaxUnpool, Attrs(attrs), {Tensor::from<float>({1, 1, 1}, {5}), Tensor::from<int64_t>({1, 1, 1}, {2})});
+  const auto y =
+      run(kMaxUnpool, Attrs(attrs), {Tensor::from<float>({1, 1, 1}, {5}), Tensor::from<int64_t>({1, 1, 1}, {2})});
   EXPECT_NE(error_of(y).find("I has the index 2, expected 0 to 1"), std::string::npos) << error_of(y);
 }
 
@@ -44,17 +45,20 @@ TEST(RoiAlign, averages_a_constant_image_to_the_constant) {
   RoiAlignAttrs attrs;
   attrs.output_height = 3;
   attrs.output_width = 2;
-  const auto y = run(kRoiAlign, Attrs(attrs), {Tensor::from<float>({1, 1, 2, 2}, {7, 7, 7, 7}), Tensor::from<float>({1, 4}, {0, 0, 2, 2}),
-                                               Tensor::from<int64_t>({1}, {0})});
+  const auto y = run(kRoiAlign, Attrs(attrs),
+                     {Tensor::from<float>({1, 1, 2, 2}, {7, 7, 7, 7}), Tensor::from<float>({1, 4}, {0, 0, 2, 2}),
+                      Tensor::from<int64_t>({1}, {0})});
   ASSERT_TRUE(y.ok()) << error_of(y);
   for (const float v : y->to_float()) EXPECT_FLOAT_EQ(v, 7);
 }
 
 TEST(RoiAlign, refuses_images_that_are_not_there_and_coordinates_that_are_not_numbers) {
   const Tensor x = Tensor::from<float>({1, 1, 1, 1}, {1});
-  const auto image = run(kRoiAlign, Attrs(RoiAlignAttrs{}), {x, Tensor::from<float>({1, 4}, {0, 0, 1, 1}), Tensor::from<int64_t>({1}, {3})});
+  const auto image = run(kRoiAlign, Attrs(RoiAlignAttrs{}),
+                         {x, Tensor::from<float>({1, 4}, {0, 0, 1, 1}), Tensor::from<int64_t>({1}, {3})});
   EXPECT_NE(error_of(image).find("roi 0 is of image 3, expected 0 to 0"), std::string::npos) << error_of(image);
-  const auto nan = run(kRoiAlign, Attrs(RoiAlignAttrs{}), {x, Tensor::from<float>({1, 4}, {0, NAN, 1, 1}), Tensor::from<int64_t>({1}, {0})});
+  const auto nan = run(kRoiAlign, Attrs(RoiAlignAttrs{}),
+                       {x, Tensor::from<float>({1, 4}, {0, NAN, 1, 1}), Tensor::from<int64_t>({1}, {0})});
   EXPECT_NE(error_of(nan).find("roi 0 has the coordinate"), std::string::npos) << error_of(nan);
 }
 
@@ -76,15 +80,17 @@ TEST(AffineGrid, gives_the_pixel_centres_for_the_identity) {
 }
 
 TEST(Col2Im, adds_blocks_where_they_overlap) {
-  const auto y = run(kCol2Im, Attrs(Col2ImAttrs{}), {Tensor::from<float>({1, 2, 2}, {1, 2, 3, 4}), Tensor::from<int64_t>({2}, {1, 3}),
-                                                     Tensor::from<int64_t>({2}, {1, 2})});
+  const auto y = run(kCol2Im, Attrs(Col2ImAttrs{}),
+                     {Tensor::from<float>({1, 2, 2}, {1, 2, 3, 4}), Tensor::from<int64_t>({2}, {1, 3}),
+                      Tensor::from<int64_t>({2}, {1, 2})});
   ASSERT_TRUE(y.ok()) << error_of(y);
   EXPECT_EQ(y->to_float(), (std::vector<float>{1, 5, 4}));
 }
 
 TEST(Col2Im, refuses_a_number_of_blocks_that_does_not_fit) {
-  const auto y = run(kCol2Im, Attrs(Col2ImAttrs{}), {Tensor::from<float>({1, 2, 1}, {1, 2}), Tensor::from<int64_t>({2}, {1, 3}),
-                                                     Tensor::from<int64_t>({2}, {1, 2})});
+  const auto y = run(
+      kCol2Im, Attrs(Col2ImAttrs{}),
+      {Tensor::from<float>({1, 2, 1}, {1, 2}), Tensor::from<int64_t>({2}, {1, 3}), Tensor::from<int64_t>({2}, {1, 2})});
   EXPECT_NE(error_of(y).find("the number of blocks of input is 1, expected 2"), std::string::npos) << error_of(y);
 }
 
@@ -96,7 +102,8 @@ TEST(CausalConvWithState, gives_the_same_in_two_steps_as_in_one) {
   const Attrs attrs{CausalConvWithStateAttrs{}};
   const auto step = evaluate({.op = kCausalConvWithState, .attrs = attrs, .inputs = first, .output_count = 2});
   ASSERT_TRUE(step.ok()) << step.error().text();
-  const auto rest = run(kCausalConvWithState, attrs, {Tensor::from<float>({1, 1, 3}, {-1, 2, 5}), w, Datum(), (*step)[1]});
+  const auto rest =
+      run(kCausalConvWithState, attrs, {Tensor::from<float>({1, 1, 3}, {-1, 2, 5}), w, Datum(), (*step)[1]});
   ASSERT_TRUE(rest.ok()) << error_of(rest);
   EXPECT_EQ(whole->to_float(), (std::vector<float>{3, -1, 5, 18}));
   EXPECT_EQ(rest->to_float(), (std::vector<float>{-1, 5, 18}));

@@ -58,7 +58,8 @@ TEST(Interpreter, draws_the_same_numbers_for_the_same_seed) {
   builder.output("b", builder.node(kRandomNormal, {}, attrs));
   const auto graph = std::move(builder).finish();
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  const auto first = interpret(*graph, {}, {.seed = 1}), again = interpret(*graph, {}, {.seed = 1}), other = interpret(*graph, {}, {.seed = 2});
+  const auto first = interpret(*graph, {}, {.seed = 1}), again = interpret(*graph, {}, {.seed = 1}),
+             other = interpret(*graph, {}, {.seed = 2});
   ASSERT_TRUE(first.ok() && again.ok() && other.ok());
   EXPECT_TRUE(identical((*first)[0].tensor(), (*again)[0].tensor()));
   EXPECT_FALSE(identical((*first)[0].tensor(), (*other)[0].tensor()));

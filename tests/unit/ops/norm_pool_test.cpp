@@ -26,7 +26,8 @@ Result<Shape> infer(const OpDef& op, Attrs attrs, std::vector<Shape> shapes) {
   Graph graph;
   NodeSpec spec{.op = &op, .attrs = std::move(attrs), .output_names = {"y"}};
   for (Shape& shape : shapes)
-    spec.inputs.push_back(graph.add_input(graph.unique_name("x"), ValueType::tensor(DType::kFloat32, std::move(shape))));
+    spec.inputs.push_back(
+        graph.add_input(graph.unique_name("x"), ValueType::tensor(DType::kFloat32, std::move(shape))));
   const NodeId node = graph.add_node(std::move(spec));
   TUTTI_TRY(infer_node(graph, node));
   return *graph.value(graph.node(node).outputs[0]).type.shape;
@@ -49,7 +50,8 @@ TEST(MaxPool, leaves_out_a_last_window_that_starts_in_the_padding) {
     const auto y = run(kMaxPool, Attrs(attrs), {Tensor::zeros(DType::kFloat32, {1, 1, extent})});
     ASSERT_TRUE(y.ok()) << error_of(y);
     EXPECT_EQ(evaluate(*shape, {{"n", extent}}), y->dims()) << extent;
-    for (const float v : y->to_float()) EXPECT_EQ(v, 0) << extent;  // a window of padding only would give minus infinity
+    for (const float v : y->to_float())
+      EXPECT_EQ(v, 0) << extent;  // a window of padding only would give minus infinity
   }
 }
 
@@ -73,10 +75,13 @@ TEST(AveragePool, counts_padding_only_when_asked) {
 
 TEST(Pool, names_what_is_wrong_with_its_window) {
   AveragePoolAttrs attrs;
-  EXPECT_NE(infer_error(kAveragePool, Attrs(attrs), {{1, 1, 4}}).find("attribute kernel_shape is empty"), std::string::npos);
+  EXPECT_NE(infer_error(kAveragePool, Attrs(attrs), {{1, 1, 4}}).find("attribute kernel_shape is empty"),
+            std::string::npos);
   attrs.kernel_shape = {9};
   const std::string text = infer_error(kAveragePool, Attrs(attrs), {{1, 1, 4}});
-  EXPECT_NE(text.find("a window of extent 9 (kernel 9, dilation 1) does not fit an input of extent 4 padded to 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("a window of extent 9 (kernel 9, dilation 1) does not fit an input of extent 4 padded to 4"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Softmax, sums_to_one_along_its_axis_whatever_the_magnitude) {
@@ -96,8 +101,10 @@ TEST(Softmax, refuses_an_axis_outside_the_rank) {
 
 TEST(LayerNormalization, is_blind_to_shifts_and_factors_of_its_input) {
   const Tensor scale = Tensor::from<float>({3}, {1, 1, 1});
-  const auto a = run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}), {Tensor::from<float>({1, 3}, {10, 20, 60}), scale});
-  const auto b = run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}), {Tensor::from<float>({1, 3}, {25, 45, 125}), scale});
+  const auto a =
+      run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}), {Tensor::from<float>({1, 3}, {10, 20, 60}), scale});
+  const auto b =
+      run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}), {Tensor::from<float>({1, 3}, {25, 45, 125}), scale});
   ASSERT_TRUE(a.ok() && b.ok()) << error_of(a) << error_of(b);
   for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(a->to_float()[i], b->to_float()[i], 1e-5);
 }
@@ -111,14 +118,17 @@ TEST(SkipLayerNormalization, equals_an_addition_and_layer_normalization) {
   const Tensor scale = Tensor::from<float>({2}, {2, 3}), beta = Tensor::from<float>({2}, {1, -1});
   SkipLayerNormalizationAttrs skip;
   skip.epsilon = 1e-5f;
-  const auto a = run(kSkipLayerNormalization, Attrs(skip), {Tensor::from<float>({1, 1, 2}, {1, 2}), Tensor::from<float>({1, 1, 2}, {3, -5}), scale, beta});
-  const auto b = run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}), {Tensor::from<float>({1, 1, 2}, {4, -3}), scale, beta});
+  const auto a = run(kSkipLayerNormalization, Attrs(skip),
+                     {Tensor::from<float>({1, 1, 2}, {1, 2}), Tensor::from<float>({1, 1, 2}, {3, -5}), scale, beta});
+  const auto b = run(kLayerNormalization, Attrs(LayerNormalizationAttrs{}),
+                     {Tensor::from<float>({1, 1, 2}, {4, -3}), scale, beta});
   ASSERT_TRUE(a.ok() && b.ok()) << error_of(a) << error_of(b);
   EXPECT_EQ(a->to_float(), b->to_float());
 }
 
 TEST(GroupNormalization, with_a_group_per_channel_is_instance_normalization) {
-  const Tensor x = Tensor::from<float>({1, 2, 3}, {1, 2, 4, -3, 0, 9}), scale = Tensor::from<float>({2}, {1, 2}), bias = Tensor::from<float>({2}, {0, 1});
+  const Tensor x = Tensor::from<float>({1, 2, 3}, {1, 2, 4, -3, 0, 9}), scale = Tensor::from<float>({2}, {1, 2}),
+               bias = Tensor::from<float>({2}, {0, 1});
   GroupNormalizationAttrs group;
   group.num_groups = 2;
   const auto a = run(kGroupNormalization, Attrs(group), {x, scale, bias});
@@ -126,7 +136,9 @@ TEST(GroupNormalization, with_a_group_per_channel_is_instance_normalization) {
   ASSERT_TRUE(a.ok() && b.ok()) << error_of(a) << error_of(b);
   EXPECT_EQ(a->to_float(), b->to_float());
   group.num_groups = 3;
-  EXPECT_NE(infer_error(kGroupNormalization, Attrs(group), {{1, 2, 3}, {2}, {2}}).find("X has 2 channels, expected a multiple of 3 groups"), std::string::npos);
+  EXPECT_NE(infer_error(kGroupNormalization, Attrs(group), {{1, 2, 3}, {2}, {2}})
+                .find("X has 2 channels, expected a multiple of 3 groups"),
+            std::string::npos);
 }
 
 TEST(MatMul, broadcasts_batches_and_takes_vectors) {
@@ -137,7 +149,8 @@ TEST(MatMul, broadcasts_batches_and_takes_vectors) {
 }
 
 TEST(MatMul, wraps_integers_around) {
-  const auto y = run(kMatMul, {}, {Tensor::from<int32_t>({1, 2}, {INT32_MAX, 1}), Tensor::from<int32_t>({2, 1}, {1, 1})});
+  const auto y =
+      run(kMatMul, {}, {Tensor::from<int32_t>({1, 2}, {INT32_MAX, 1}), Tensor::from<int32_t>({2, 1}, {1, 1})});
   ASSERT_TRUE(y.ok()) << error_of(y);
   EXPECT_EQ(y->get_int(0), INT32_MIN);
 }

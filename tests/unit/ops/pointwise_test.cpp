@@ -46,7 +46,8 @@ TEST(Pointwise, adds_int64_exactly_and_wraps) {
 
 TEST(Div, truncates_toward_zero_and_never_traps) {
   const int64_t low = std::numeric_limits<int64_t>::min();
-  const Tensor out = run_one(kDiv, {Tensor::from<int64_t>({4}, {-7, 7, 1, low}), Tensor::from<int64_t>({4}, {2, -2, 0, -1})});
+  const Tensor out =
+      run_one(kDiv, {Tensor::from<int64_t>({4}, {-7, 7, 1, low}), Tensor::from<int64_t>({4}, {2, -2, 0, -1})});
   EXPECT_EQ(out.to_int64(), (std::vector<int64_t>{-3, -3, 0, low}));
 }
 
@@ -70,7 +71,8 @@ TEST(Max, lets_nan_through) {
 }
 
 TEST(Where, chooses_strings) {
-  const Tensor out = run_one(kWhere, {Tensor::from<bool>({2}, {true, false}), Tensor::strings({2}, {"a", "b"}), Tensor::strings({}, {"c"})});
+  const Tensor out = run_one(
+      kWhere, {Tensor::from<bool>({2}, {true, false}), Tensor::strings({2}, {"a", "b"}), Tensor::strings({}, {"c"})});
   EXPECT_EQ(out.string_data()[0], "a");
   EXPECT_EQ(out.string_data()[1], "c");
 }
@@ -82,7 +84,8 @@ TEST(Pointwise, says_which_types_differ) {
   builder.output("y", builder.node(kAdd, {a, b}));
   const auto graph = std::move(builder).finish();
   ASSERT_FALSE(graph.ok());
-  EXPECT_NE(graph.error().text().find("input 0 has element type float32 but input 1 has int64"), std::string::npos) << graph.error().text();
+  EXPECT_NE(graph.error().text().find("input 0 has element type float32 but input 1 has int64"), std::string::npos)
+      << graph.error().text();
 }
 
 TEST(Dropout, refuses_training) {
@@ -98,11 +101,14 @@ Tensor cast(const Tensor& in, DType to, bool saturate = true) {
   return run_one(kCast, {in}, attrs);
 }
 
-TEST(Cast, keeps_the_low_bits_of_integers) { EXPECT_EQ(cast(Tensor::scalar<int16_t>(200), DType::kInt8).get_int(0), -56); }
+TEST(Cast, keeps_the_low_bits_of_integers) {
+  EXPECT_EQ(cast(Tensor::scalar<int16_t>(200), DType::kInt8).get_int(0), -56);
+}
 
 TEST(Cast, rounds_wide_integers_once) {
   const int64_t value = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;  // just above the midpoint of two floats
-  EXPECT_EQ(cast(Tensor::scalar<int64_t>(value), DType::kFloat32).get_double(0), static_cast<double>(static_cast<float>(value)));
+  EXPECT_EQ(cast(Tensor::scalar<int64_t>(value), DType::kFloat32).get_double(0),
+            static_cast<double>(static_cast<float>(value)));
 }
 
 TEST(Cast, saturates_small_floats_only_when_asked) {
@@ -117,7 +123,8 @@ TEST(Cast, packs_four_bit_integers) {
 }
 
 TEST(Cast, reads_and_writes_numbers_as_text) {
-  EXPECT_EQ(cast(Tensor::strings({3}, {"1e-3", "+INF", " 7 "}), DType::kFloat32).to_float(), (std::vector<float>{1e-3f, INFINITY, 7}));
+  EXPECT_EQ(cast(Tensor::strings({3}, {"1e-3", "+INF", " 7 "}), DType::kFloat32).to_float(),
+            (std::vector<float>{1e-3f, INFINITY, 7}));
   EXPECT_EQ(cast(Tensor::strings({1}, {"9007199254740993"}), DType::kInt64).get_int(0), 9007199254740993);
   EXPECT_EQ(cast(Tensor::scalar<float>(0.1f), DType::kString).string_data()[0], "0.1");
 }

@@ -34,7 +34,8 @@ TEST(Reduce, keeps_int64_sums_exact) {
 TEST(Reduce, squares_even_when_no_axis_is_reduced) {
   ReduceAttrs attrs;
   attrs.noop_with_empty_axes = true;
-  EXPECT_EQ(run_one(kReduceSumSquare, {Tensor::from<float>({2}, {2, 3})}, attrs).to_float(), (std::vector<float>{4, 9}));
+  EXPECT_EQ(run_one(kReduceSumSquare, {Tensor::from<float>({2}, {2, 3})}, attrs).to_float(),
+            (std::vector<float>{4, 9}));
 }
 
 TEST(Reduce, folds_axes_that_are_not_neighbours) {
@@ -42,12 +43,14 @@ TEST(Reduce, folds_axes_that_are_not_neighbours) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   ReduceAttrs attrs;
   attrs.keepdims = false;
-  const Tensor out = run_one(kReduceSum, {Tensor::from<float>({2, 3, 2}, values), Tensor::from<int64_t>({2}, {0, -1})}, attrs);
+  const Tensor out =
+      run_one(kReduceSum, {Tensor::from<float>({2, 3, 2}, values), Tensor::from<int64_t>({2}, {0, -1})}, attrs);
   EXPECT_EQ(out.to_float(), (std::vector<float>{0 + 1 + 6 + 7, 2 + 3 + 8 + 9, 4 + 5 + 10 + 11}));
 }
 
 TEST(Reduce, takes_the_logarithm_of_large_exponentials_without_overflow) {
-  EXPECT_NEAR(run_one(kReduceLogSumExp, {Tensor::from<float>({2}, {1000, 1000})}).get_double(0), 1000 + std::log(2.0), 1e-3);
+  EXPECT_NEAR(run_one(kReduceLogSumExp, {Tensor::from<float>({2}, {1000, 1000})}).get_double(0), 1000 + std::log(2.0),
+              1e-3);
 }
 
 TEST(Reduce, refuses_an_axis_given_twice) {
@@ -67,7 +70,8 @@ TEST(ArgMax, selects_the_last_of_equals_on_request) {
 TEST(CumSum, runs_backwards_and_leaves_the_element_out) {
   CumulativeAttrs attrs;
   attrs.exclusive = attrs.reverse = true;
-  EXPECT_EQ(run_one(kCumSum, {Tensor::from<float>({3}, {1, 2, 3}), Tensor::scalar<int64_t>(0)}, attrs).to_float(), (std::vector<float>{5, 3, 0}));
+  EXPECT_EQ(run_one(kCumSum, {Tensor::from<float>({3}, {1, 2, 3}), Tensor::scalar<int64_t>(0)}, attrs).to_float(),
+            (std::vector<float>{5, 3, 0}));
 }
 
 }  // namespace

@@ -36,12 +36,11 @@ TEST(Regex, reads_classes_and_code_points) {
   EXPECT_TRUE(matches("\\bcom\\b", "com"));
 }
 
-TEST(Regex, takes_linear_time_where_backtracking_explodes) {
-  EXPECT_FALSE(matches("(a*)*b", std::string(5000, 'a')));
-}
+TEST(Regex, takes_linear_time_where_backtracking_explodes) { EXPECT_FALSE(matches("(a*)*b", std::string(5000, 'a'))); }
 
 TEST(Regex, refuses_what_it_does_not_know) {
-  for (const char* pattern : {"(a", "a)", "[a", "*a", "(?=a)", "\\q", "a{2,1}", "a\\"}) EXPECT_FALSE(Regex::compile(pattern).ok()) << pattern;
+  for (const char* pattern : {"(a", "a)", "[a", "*a", "(?=a)", "\\q", "a{2,1}", "a\\"})
+    EXPECT_FALSE(Regex::compile(pattern).ok()) << pattern;
 }
 
 TEST(Regex, refuses_repetitions_that_multiply_without_end) {

@@ -33,13 +33,15 @@ TEST(Unique, keeps_the_order_of_first_appearance_when_not_sorted) {
 }
 
 TEST(NonMaxSuppression, survives_scores_that_are_not_numbers) {
-  auto out = run_op(kNonMaxSuppression, {Tensor::from<float>({1, 2, 4}, {0, 0, 1, 1, 0, 0, NAN, 1}), Tensor::from<float>({1, 1, 2}, {NAN, 0.5f}),
-                                         Tensor::from<int64_t>({1}, {5})});
+  auto out = run_op(kNonMaxSuppression, {Tensor::from<float>({1, 2, 4}, {0, 0, 1, 1, 0, 0, NAN, 1}),
+                                         Tensor::from<float>({1, 1, 2}, {NAN, 0.5f}), Tensor::from<int64_t>({1}, {5})});
   ASSERT_TRUE(out.ok()) << out.error().text();
 }
 
 TEST(NonMaxSuppression, refuses_boxes_and_scores_that_do_not_fit) {
-  EXPECT_FALSE(run_op(kNonMaxSuppression, {Tensor::zeros(ir::DType::kFloat32, {1, 2, 4}), Tensor::zeros(ir::DType::kFloat32, {1, 1, 3})}).ok());
+  EXPECT_FALSE(run_op(kNonMaxSuppression,
+                      {Tensor::zeros(ir::DType::kFloat32, {1, 2, 4}), Tensor::zeros(ir::DType::kFloat32, {1, 1, 3})})
+                   .ok());
 }
 
 }  // namespace

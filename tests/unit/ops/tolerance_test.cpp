@@ -17,7 +17,8 @@ TEST(Tolerance, counts_nan_as_equal_to_nan) {
 }
 
 TEST(Tolerance, names_the_first_element_that_differs) {
-  const auto found = compare_tensors(Tensor::from<float>({3}, {1, 2, 4}), Tensor::from<float>({3}, {1, 2, 3}), Tolerance::kRounding);
+  const auto found =
+      compare_tensors(Tensor::from<float>({3}, {1, 2, 4}), Tensor::from<float>({3}, {1, 2, 3}), Tolerance::kRounding);
   EXPECT_FALSE(found.pass);
   EXPECT_EQ(found.first_failure, 2);
   EXPECT_EQ(found.max_absolute_error, 1);

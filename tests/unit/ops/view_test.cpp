@@ -26,11 +26,18 @@ Tensor run_one(const ir::OpDef& op, std::vector<ir::Datum> inputs, ir::Attrs att
   return out.ok() ? (*out)[0].tensor() : Tensor();
 }
 
-Tensor ints(std::vector<int64_t> values) { return Tensor::from<int64_t>({static_cast<int64_t>(values.size())}, values); }
+Tensor ints(std::vector<int64_t> values) {
+  return Tensor::from<int64_t>({static_cast<int64_t>(values.size())}, values);
+}
 
 struct ShapeArithmetic : testing::Test {
-  ShapeArithmetic() { x = builder.input("x", ValueType::tensor(DType::kFloat32, Shape{Dim::symbol("n"), 12, Dim::symbol("s")})); }
-  ValueId dim(int64_t axis) { return builder.node(kGather, {builder.node(kShape, {x}, ShapeAttrs{}), builder.scalar<int64_t>(axis)}, GatherAttrs{}); }
+  ShapeArithmetic() {
+    x = builder.input("x", ValueType::tensor(DType::kFloat32, Shape{Dim::symbol("n"), 12, Dim::symbol("s")}));
+  }
+  ValueId dim(int64_t axis) {
+    return builder.node(kGather, {builder.node(kShape, {x}, ShapeAttrs{}), builder.scalar<int64_t>(axis)},
+                        GatherAttrs{});
+  }
   ValueId vector(ValueId scalar) { return builder.node(kUnsqueeze, {scalar, builder.ints({0})}); }
   std::string shape_of(ValueId value) { return builder.type(value).text(); }
   GraphBuilder builder;
@@ -39,7 +46,8 @@ struct ShapeArithmetic : testing::Test {
 
 TEST_F(ShapeArithmetic, resolves_the_split_heads_of_an_exporter) {
   const ValueId width = builder.node(kDiv, {dim(1), builder.scalar<int64_t>(4)});
-  const ValueId target = builder.node(kConcat, {vector(dim(0)), builder.ints({4}), vector(width), builder.ints({-1})}, ConcatAttrs{});
+  const ValueId target =
+      builder.node(kConcat, {vector(dim(0)), builder.ints({4}), vector(width), builder.ints({-1})}, ConcatAttrs{});
   EXPECT_EQ(shape_of(builder.node(kReshape, {x, target}, ReshapeAttrs{})), "float32[n,4,3,s]");
 }
 
@@ -59,7 +67,8 @@ TEST_F(ShapeArithmetic, resolves_expand_through_where_and_equal) {
 }
 
 TEST_F(ShapeArithmetic, resolves_a_range_over_a_dimension_and_products) {
-  const ValueId range = builder.node(kRange, {builder.scalar<int64_t>(0), dim(2), builder.scalar<int64_t>(1)}, RangeAttrs{});
+  const ValueId range =
+      builder.node(kRange, {builder.scalar<int64_t>(0), dim(2), builder.scalar<int64_t>(1)}, RangeAttrs{});
   EXPECT_EQ(shape_of(range), "int64[s]");
   ReduceAttrs attrs;
   attrs.keepdims = true;
@@ -85,9 +94,12 @@ TEST(Reshape, copies_zero_dimensions_unless_allowzero) {
 
 TEST(Slice, reverses_and_clamps_absurd_bounds) {
   const Tensor x = ints({0, 1, 2, 3, 4});
-  EXPECT_EQ(run_one(kSlice, {x, ints({-1}), ints({INT64_MIN}), ints({0}), ints({-2})}).to_int64(), (std::vector<int64_t>{4, 2, 0}));
-  EXPECT_EQ(run_one(kSlice, {x, ints({INT64_MIN}), ints({INT64_MAX}), ints({0}), ints({INT64_MAX})}).to_int64(), (std::vector<int64_t>{0}));
-  EXPECT_EQ(run_one(kSlice, {x, ints({INT64_MAX}), ints({INT64_MIN}), ints({0}), ints({INT64_MIN})}).to_int64(), (std::vector<int64_t>{4}));
+  EXPECT_EQ(run_one(kSlice, {x, ints({-1}), ints({INT64_MIN}), ints({0}), ints({-2})}).to_int64(),
+            (std::vector<int64_t>{4, 2, 0}));
+  EXPECT_EQ(run_one(kSlice, {x, ints({INT64_MIN}), ints({INT64_MAX}), ints({0}), ints({INT64_MAX})}).to_int64(),
+            (std::vector<int64_t>{0}));
+  EXPECT_EQ(run_one(kSlice, {x, ints({INT64_MAX}), ints({INT64_MIN}), ints({0}), ints({INT64_MIN})}).to_int64(),
+            (std::vector<int64_t>{4}));
 }
 
 TEST(Slice, refuses_a_step_of_zero) {
@@ -105,11 +117,13 @@ TEST(Transpose, moves_packed_elements) {
 TEST(Pad, reflects_further_than_the_tensor_is_long) {
   PadAttrs attrs;
   attrs.mode = PadMode::kReflect;
-  EXPECT_EQ(run_one(kPad, {ints({0, 1, 2}), ints({4, 3})}, attrs).to_int64(), (std::vector<int64_t>{0, 1, 2, 1, 0, 1, 2, 1, 0, 1}));
+  EXPECT_EQ(run_one(kPad, {ints({0, 1, 2}), ints({4, 3})}, attrs).to_int64(),
+            (std::vector<int64_t>{0, 1, 2, 1, 0, 1, 2, 1, 0, 1}));
 }
 
 TEST(Pad, removes_elements_where_pads_are_negative) {
-  EXPECT_EQ(run_one(kPad, {ints({0, 1, 2, 3}), ints({-1, 1}), Tensor::scalar<int64_t>(9)}).to_int64(), (std::vector<int64_t>{1, 2, 3, 9}));
+  EXPECT_EQ(run_one(kPad, {ints({0, 1, 2, 3}), ints({-1, 1}), Tensor::scalar<int64_t>(9)}).to_int64(),
+            (std::vector<int64_t>{1, 2, 3, 9}));
 }
 
 TEST(Split, makes_the_last_part_smaller) {
@@ -122,14 +136,16 @@ TEST(Gather, counts_negative_indices_from_the_end_and_refuses_others) {
   EXPECT_EQ(run_one(kGather, {ints({5, 6, 7}), ints({-1, 0})}).to_int64(), (std::vector<int64_t>{7, 5}));
   auto out = run_op(kGather, {ints({5, 6, 7}), ints({3})});
   ASSERT_FALSE(out.ok());
-  EXPECT_NE(out.error().text().find("index 3 is out of bounds; expected -3 to 2"), std::string::npos) << out.error().text();
+  EXPECT_NE(out.error().text().find("index 3 is out of bounds; expected -3 to 2"), std::string::npos)
+      << out.error().text();
 }
 
 TEST(ScatterElements, adds_repeated_indices_exactly) {
   ScatterElementsAttrs attrs;
   attrs.reduction = ScatterReduction::kAdd;
   const int64_t big = (int64_t{1} << 53) + 1;
-  EXPECT_EQ(run_one(kScatterElements, {ints({0, 0}), ints({1, 1}), ints({big, 2})}, attrs).to_int64(), (std::vector<int64_t>{0, big + 2}));
+  EXPECT_EQ(run_one(kScatterElements, {ints({0, 0}), ints({1, 1}), ints({big, 2})}, attrs).to_int64(),
+            (std::vector<int64_t>{0, big + 2}));
 }
 
 TEST(TensorScatter, refuses_the_batch_axis) {
@@ -140,8 +156,10 @@ TEST(TensorScatter, refuses_the_batch_axis) {
 }
 
 TEST(Range, refuses_a_delta_of_zero_and_endless_ranges) {
-  EXPECT_FALSE(run_op(kRange, {Tensor::scalar<int64_t>(0), Tensor::scalar<int64_t>(1), Tensor::scalar<int64_t>(0)}).ok());
-  EXPECT_FALSE(run_op(kRange, {Tensor::scalar<float>(0), Tensor::scalar<float>(INFINITY), Tensor::scalar<float>(1)}).ok());
+  EXPECT_FALSE(
+      run_op(kRange, {Tensor::scalar<int64_t>(0), Tensor::scalar<int64_t>(1), Tensor::scalar<int64_t>(0)}).ok());
+  EXPECT_FALSE(
+      run_op(kRange, {Tensor::scalar<float>(0), Tensor::scalar<float>(INFINITY), Tensor::scalar<float>(1)}).ok());
 }
 
 }  // namespace

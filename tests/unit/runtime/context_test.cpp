@@ -78,7 +78,8 @@ TEST(ExecutionContext, takes_and_gives_data_by_name) {
   EXPECT_EQ(found->count("y"), 1u);
   auto wrong = context.run(std::map<std::string, ir::Datum>{{"q", filled({2, 300}, 1)}});
   ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().text().find("input 'q': found no input of this name, expected one of: x"), std::string::npos) << wrong.error().text();
+  EXPECT_NE(wrong.error().text().find("input 'q': found no input of this name, expected one of: x"), std::string::npos)
+      << wrong.error().text();
 }
 
 TEST(ExecutionContext, writes_into_the_callers_buffers) {

@@ -12,7 +12,8 @@ using ir::Tensor;
 
 class Npy : public testing::Test {
  protected:
-  std::string path_ = testing::TempDir() + "npy_test_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".npy";
+  std::string path_ =
+      testing::TempDir() + "npy_test_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".npy";
   void TearDown() override { std::filesystem::remove(path_); }
   std::string bytes() {
     std::ifstream file(path_, std::ios::binary);

@@ -1,4 +1,5 @@
-// Two-input element by element operators with broadcasting: float32 in vectors, integers and comparisons in plain loops.
+// Two-input element by element operators with broadcasting: float32 in vectors, integers and comparisons in plain
+// loops.
 #include <cmath>
 #include <string_view>
 
@@ -59,7 +60,8 @@ int over_full_operand(const KernelQuery& query) {
   return -1;
 }
 
-// --- plain loops ------------------------------------------------------------------------------------------------------------------
+// --- plain loops
+// ------------------------------------------------------------------------------------------------------------------
 
 template <class In, class Out, class F>
 Result<std::unique_ptr<Kernel>> make_loop(const KernelQuery& query, double cost, F f) {
@@ -93,9 +95,12 @@ template <class T>
 Result<std::unique_ptr<Kernel>> prepare_integer(const KernelQuery& query) {
   using U = std::make_unsigned_t<T>;
   const std::string_view op = query.op.name;
-  if (op == "Add") return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) + static_cast<U>(y)); });
-  if (op == "Sub") return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) - static_cast<U>(y)); });
-  if (op == "Mul") return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) * static_cast<U>(y)); });
+  if (op == "Add")
+    return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) + static_cast<U>(y)); });
+  if (op == "Sub")
+    return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) - static_cast<U>(y)); });
+  if (op == "Mul")
+    return make_loop<T, T>(query, 1, [](T x, T y) { return static_cast<T>(static_cast<U>(x) * static_cast<U>(y)); });
   if (op == "Max") return make_loop<T, T>(query, 1, [](T x, T y) { return std::max(x, y); });
   return make_loop<T, T>(query, 1, [](T x, T y) { return std::min(x, y); });
 }
@@ -104,7 +109,9 @@ bool is_compare(std::string_view op) {
   return op == "Equal" || op == "Less" || op == "LessOrEqual" || op == "Greater" || op == "GreaterOrEqual";
 }
 bool is_logic(std::string_view op) { return op == "And" || op == "Or" || op == "Xor"; }
-bool is_arithmetic(std::string_view op) { return op == "Add" || op == "Sub" || op == "Mul" || op == "Max" || op == "Min"; }
+bool is_arithmetic(std::string_view op) {
+  return op == "Add" || op == "Sub" || op == "Mul" || op == "Max" || op == "Min";
+}
 
 std::optional<Refusal> supports_plain(const KernelQuery& query) {
   const std::string_view op = query.op.name;
@@ -140,7 +147,8 @@ Result<std::unique_ptr<Kernel>> prepare_plain(const PrepareContext& context) {
 
 }  // namespace
 
-const KernelDef kBinary{.name = "vector.binary", .supports = supports, .prepare = prepare, .in_place_input = over_full_operand};
+const KernelDef kBinary{
+    .name = "vector.binary", .supports = supports, .prepare = prepare, .in_place_input = over_full_operand};
 const KernelDef kPlainBinary{.name = "loop.binary", .supports = supports_plain, .prepare = prepare_plain};
 
 }  // namespace tutti::cpu

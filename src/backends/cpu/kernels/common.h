@@ -42,12 +42,14 @@ Result<std::unique_ptr<Kernel>> make_kernel(F run, size_t workspace_bytes = 0) {
   return std::unique_ptr<Kernel>(new LambdaKernel<F>(std::move(run), workspace_bytes));
 }
 
-// Runs body(begin, end) over [0, count) in ranges that cost about 20 us each, which repays waking another thread; at most 256 of them.
-// The borders depend on count and cost alone.
-inline void split(ThreadPool& threads, int64_t count, double nanoseconds_each, FunctionRef<void(int64_t, int64_t)> body) {
+// Runs body(begin, end) over [0, count) in ranges that cost about 20 us each, which repays waking another thread; at
+// most 256 of them. The borders depend on count and cost alone.
+inline void split(ThreadPool& threads, int64_t count, double nanoseconds_each,
+                  FunctionRef<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
   const double per_range = 20000 / std::max(nanoseconds_each, 1e-3);
-  const int64_t wanted = per_range > static_cast<double>(count) ? count : std::max<int64_t>(1, static_cast<int64_t>(per_range));
+  const int64_t wanted =
+      per_range > static_cast<double>(count) ? count : std::max<int64_t>(1, static_cast<int64_t>(per_range));
   const int64_t grain = std::max(wanted, (count + 255) / 256);
   if (grain >= count) return body(0, count);
   threads.parallel_ranges(count, grain, body);
@@ -65,11 +67,14 @@ T* output(const RunContext& context, size_t i) {
 // Why the inputs (those present) are not all float32, or nothing.
 inline std::optional<Refusal> refuse_unless_float(const KernelQuery& query) {
   for (const TensorDesc& in : query.inputs)
-    if (in.present() && in.dtype != DType::kFloat32) return Refusal("takes float32 only, found ") + std::string(ir::dtype_name(in.dtype));
+    if (in.present() && in.dtype != DType::kFloat32)
+      return Refusal("takes float32 only, found ") + std::string(ir::dtype_name(in.dtype));
   return std::nullopt;
 }
 
-inline bool wants_output(const KernelQuery& query, size_t i) { return i < query.outputs.size() && query.outputs[i].present(); }
+inline bool wants_output(const KernelQuery& query, size_t i) {
+  return i < query.outputs.size() && query.outputs[i].present();
+}
 
 // Product of dims[begin, end).
 inline int64_t product(const Dims& dims, size_t begin, size_t end) {
@@ -85,6 +90,8 @@ inline size_t element_bytes(DType dtype) { return static_cast<size_t>(ir::dtype_
 inline bool is_byte_type(DType dtype) { return ir::dtype_bits(dtype) >= 8; }
 
 // `axis` in [-rank, rank) made non-negative; it was checked by the shape rule.
-inline size_t positive_axis(int64_t axis, size_t rank) { return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis); }
+inline size_t positive_axis(int64_t axis, size_t rank) {
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
 
 }  // namespace tutti::cpu

@@ -1,4 +1,5 @@
-// Depthwise convolution (one filter per channel) of one or two spatial axes on float32, computed in channels-last layout.
+// Depthwise convolution (one filter per channel) of one or two spatial axes on float32, computed in channels-last
+// layout.
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/transpose_core.h"
@@ -28,7 +29,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   if (!shape || shape->axes.size() > 2) return "takes one or two spatial axes and known activations only";
   if (shape->group != shape->channels || shape->group != shape->filters || shape->group == 1) return "not depthwise";
   if (!query.is_constant(1)) return "the weights are not constant";
-  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims) return "the residual is not as large as the result";
+  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims)
+    return "the residual is not as large as the result";
   if (shape->height().kernel > kMaxKernelHeight) return "the window is too high";
   return std::nullopt;
 }
@@ -72,8 +74,10 @@ void run_row(const Depthwise& s, const Pointers& at, int64_t row, int64_t block)
 }
 
 void convolve(const Depthwise& s, ThreadPool& threads, const Pointers& at) {
-  const int64_t blocks = (s.shape.channels + kChannelBlock - 1) / kChannelBlock, rows = s.shape.batch * s.shape.height().out;
-  const double work = static_cast<double>(s.shape.taps() * std::min(s.shape.channels, kChannelBlock)) * static_cast<double>(s.shape.width().out);
+  const int64_t blocks = (s.shape.channels + kChannelBlock - 1) / kChannelBlock,
+                rows = s.shape.batch * s.shape.height().out;
+  const double work = static_cast<double>(s.shape.taps() * std::min(s.shape.channels, kChannelBlock)) *
+                      static_cast<double>(s.shape.width().out);
   split(threads, rows * blocks, work / 20 + 20, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run_row(s, at, i / blocks, i % blocks);
   });
@@ -88,7 +92,8 @@ Status run(const Depthwise& s, const RunContext& context) {
   float* x = static_cast<float*>(context.workspace);
   float* y = x + s.x_floats();
   float* residual = y + s.y_floats();
-  const MatrixBatch in{s.shape.batch, s.shape.channels, s.shape.in_points()}, out{s.shape.batch, s.shape.channels, s.shape.out_points()};
+  const MatrixBatch in{s.shape.batch, s.shape.channels, s.shape.in_points()},
+      out{s.shape.batch, s.shape.channels, s.shape.out_points()};
   transpose_matrices(context.threads, in, sizeof(float), at.x, x);
   if (at.residual) transpose_matrices(context.threads, out, sizeof(float), at.residual, residual);
   convolve(s, context.threads, {x, at.bias, at.residual ? residual : nullptr, y});

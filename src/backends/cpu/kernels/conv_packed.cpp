@@ -1,5 +1,5 @@
-// Convolutions of one or two spatial axes on float32 through the packed matrix product: the left side's rows are gathered by pointer in
-// channels-last layout. Channels-first operands are converted in the workspace.
+// Convolutions of one or two spatial axes on float32 through the packed matrix product: the left side's rows are
+// gathered by pointer in channels-last layout. Channels-first operands are converted in the workspace.
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/gemm_driver.h"
 #include "backends/cpu/kernels/kernels.h"
@@ -8,8 +8,8 @@
 namespace tutti::cpu {
 namespace {
 
-constexpr int64_t kTableEntries = 8192;   // pointers per task, on the stack
-constexpr int64_t kPatchFloats = 16384;   // copied patches per task, on the stack
+constexpr int64_t kTableEntries = 8192;  // pointers per task, on the stack
+constexpr int64_t kPatchFloats = 16384;  // copied patches per task, on the stack
 
 struct PackedConv {
   ConvShape shape;
@@ -17,7 +17,7 @@ struct PackedConv {
   bool copy_patches = false;  // few channels: patches are copied together, so that the inner loop is long
   bool has_bias = false, has_residual = false;
   std::shared_ptr<const ir::Tensor> weights;
-  std::vector<float> zeros;   // what padding points to
+  std::vector<float> zeros;  // what padding points to
 
   int64_t depth() const { return shape.taps() * shape.group_channels(); }
   int64_t x_floats() const { return shape.batch * shape.channels * shape.in_points(); }
@@ -40,7 +40,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   const auto shape = conv_shape(query);
   if (!shape || shape->axes.size() > 2) return "takes one or two spatial axes and known activations only";
   if (!query.is_constant(1)) return "the weights are not constant";
-  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims) return "the residual is not as large as the result";
+  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims)
+    return "the residual is not as large as the result";
   if (shape->group > 1 && shape->group_filters() < 4) return "groups of fewer than 4 filters";
   if (max_block_rows(*shape, few_channels(*shape)) < 1) return "the window is too large";
   return std::nullopt;
@@ -122,9 +123,11 @@ void run_by_copies(const PackedConv& s, const Pointers& at, const GemmGrid::Bloc
 
 void convolve(const PackedConv& s, ThreadPool& threads, const Pointers& at) {
   const int64_t tasks = s.grid.tasks();
-  const double flops = 2.0 * static_cast<double>(s.grid.rows * s.depth()) * static_cast<double>(s.grid.columns) / static_cast<double>(tasks);
+  const double flops = 2.0 * static_cast<double>(s.grid.rows * s.depth()) * static_cast<double>(s.grid.columns) /
+                       static_cast<double>(tasks);
   split(threads, tasks * s.shape.group, flops / 60 + 20, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) (s.copy_patches ? run_by_copies : run_by_pointers)(s, at, s.grid.block(i % tasks), i / tasks);
+    for (int64_t i = begin; i < end; ++i)
+      (s.copy_patches ? run_by_copies : run_by_pointers)(s, at, s.grid.block(i % tasks), i / tasks);
   });
 }
 
@@ -137,7 +140,8 @@ Status run(const PackedConv& s, const RunContext& context) {
   float* x = static_cast<float*>(context.workspace);
   float* y = x + s.x_floats();
   float* residual = y + s.y_floats();
-  const MatrixBatch in{s.shape.batch, s.shape.channels, s.shape.in_points()}, out{s.shape.batch, s.shape.filters, s.shape.out_points()};
+  const MatrixBatch in{s.shape.batch, s.shape.channels, s.shape.in_points()},
+      out{s.shape.batch, s.shape.filters, s.shape.out_points()};
   transpose_matrices(context.threads, in, sizeof(float), at.x, x);
   if (at.residual) transpose_matrices(context.threads, out, sizeof(float), at.residual, residual);
   convolve(s, context.threads, {x, at.bias, at.residual ? residual : nullptr, y});
@@ -166,14 +170,16 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
   s.has_residual = query.has_input(3);
   s.zeros.assign(static_cast<size_t>(s.shape.group_channels()), 0.0f);
   if (product(query.outputs[0].dims) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
-  s.grid = make_gemm_grid(s.shape.batch * s.shape.out_points(), s.depth(), s.shape.group_filters(), max_block_rows(s.shape, s.copy_patches));
+  s.grid = make_gemm_grid(s.shape.batch * s.shape.out_points(), s.depth(), s.shape.group_filters(),
+                          max_block_rows(s.shape, s.copy_patches));
   const ir::Tensor& w = *query.constants[1];
   std::vector<float> reordered;
-  s.weights = TUTTI_TRY(pack_constant(context.weights, {w, fmt::format("conv:g{}", s.shape.group), s.depth(), s.shape.group_filters(), s.shape.group,
-    [&](int64_t g) {
-      reordered = reorder_weights(s.shape, w.data<float>().data(), g);
-      return simd::MatrixView{reordered.data(), s.shape.group_filters(), 1};
-    }}));
+  s.weights =
+      TUTTI_TRY(pack_constant(context.weights, {w, fmt::format("conv:g{}", s.shape.group), s.depth(),
+                                                s.shape.group_filters(), s.shape.group, [&](int64_t g) {
+                                                  reordered = reorder_weights(s.shape, w.data<float>().data(), g);
+                                                  return simd::MatrixView{reordered.data(), s.shape.group_filters(), 1};
+                                                }}));
   const size_t workspace = s.workspace();
   return make_kernel([s = std::move(s)](const RunContext& c) { return run(s, c); }, workspace);
 }

@@ -3,11 +3,14 @@
 namespace tutti::cpu {
 namespace {
 
-int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) { return i < values.size() ? values[i] : fallback; }
+int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) {
+  return i < values.size() ? values[i] : fallback;
+}
 
 int64_t begin_pad(const std::string& auto_pad, const WindowAxis& axis) {
   if (auto_pad == "VALID") return 0;
-  const int64_t total = std::max<int64_t>(0, (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 - axis.in);
+  const int64_t total =
+      std::max<int64_t>(0, (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 - axis.in);
   return auto_pad == "SAME_LOWER" ? total - total / 2 : total / 2;
 }
 
@@ -60,7 +63,8 @@ std::optional<ConvShape> conv_shape(const KernelQuery& query) {
   const auto dilations = ir::attr_ints(query.attrs, "dilations");
   const std::string auto_pad = ir::attr_string(query.attrs, "auto_pad");
   for (size_t i = 0; i < spatial; ++i) {
-    WindowAxis axis{x[first + i], y[first + i], w[2 + i], at_or(strides, i, 1), at_or(dilations, i, 1), at_or(pads, i, 0)};
+    WindowAxis axis{x[first + i],         y[first + i],           w[2 + i],
+                    at_or(strides, i, 1), at_or(dilations, i, 1), at_or(pads, i, 0)};
     if (!auto_pad.empty() && auto_pad != "NOTSET") axis.pad_begin = begin_pad(auto_pad, axis);
     shape.axes.push_back(axis);
   }

@@ -36,7 +36,8 @@ struct ConvShape {
   WindowAxis width() const { return axes.back(); }
 };
 
-// For Conv, com.microsoft FusedConv without residual, and tutti.FusedConv; nothing when there is an activation that we do not know.
+// For Conv, com.microsoft FusedConv without residual, and tutti.FusedConv; nothing when there is an activation that we
+// do not know.
 std::optional<ConvShape> conv_shape(const KernelQuery& query);
 
 }  // namespace tutti::cpu

@@ -8,12 +8,13 @@
 namespace tutti::cpu {
 namespace {
 
-// --- Gather -----------------------------------------------------------------------------------------------------------------------
+// --- Gather
+// -----------------------------------------------------------------------------------------------------------------------
 
 struct Gather {
   int64_t outer = 1, axis_size = 0, indices = 0;
-  size_t block = 0;  // bytes that one index selects
-  bool wide = false; // int64 indices
+  size_t block = 0;   // bytes that one index selects
+  bool wide = false;  // int64 indices
 
   int64_t index_at(const void* data, int64_t i) const {
     return wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
@@ -32,8 +33,9 @@ Status check_indices(const Gather& g, const void* data) {
   for (int64_t i = 0; i < g.indices; ++i) {
     const int64_t index = g.index_at(data, i);
     if (index < -g.axis_size || index >= g.axis_size)
-      return make_error(Code::kInvalidInput, "Gather: index {} at position {} is outside [{}, {}), the bounds of the gathered axis", index, i,
-                        -g.axis_size, g.axis_size);
+      return make_error(Code::kInvalidInput,
+                        "Gather: index {} at position {} is outside [{}, {}), the bounds of the gathered axis", index,
+                        i, -g.axis_size, g.axis_size);
   }
   return ok_status();
 }
@@ -47,7 +49,8 @@ Status run_gather(const Gather& g, const RunContext& c) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t index = g.index_at(indices, i % g.indices);
       if (index < 0) index += g.axis_size;
-      std::memcpy(dst + static_cast<size_t>(i) * g.block, src + static_cast<size_t>(i / g.indices * g.axis_size + index) * g.block, g.block);
+      std::memcpy(dst + static_cast<size_t>(i) * g.block,
+                  src + static_cast<size_t>(i / g.indices * g.axis_size + index) * g.block, g.block);
     }
   });
   return ok_status();
@@ -63,7 +66,8 @@ Result<std::unique_ptr<Kernel>> prepare_gather(const PrepareContext& context) {
   return make_kernel([g](const RunContext& c) { return run_gather(g, c); });
 }
 
-// --- Where ------------------------------------------------------------------------------------------------------------------------
+// --- Where
+// ------------------------------------------------------------------------------------------------------------------------
 
 std::optional<Refusal> supports_where(const KernelQuery& query) {
   const int bits = ir::dtype_bits(query.inputs[1].dtype);
@@ -97,7 +101,8 @@ Result<std::unique_ptr<Kernel>> prepare_where(const PrepareContext& context) {
   }
 }
 
-// --- Cast -------------------------------------------------------------------------------------------------------------------------
+// --- Cast
+// -------------------------------------------------------------------------------------------------------------------------
 
 template <class From, class To>
 Result<std::unique_ptr<Kernel>> make_cast(int64_t count) {
@@ -106,8 +111,10 @@ Result<std::unique_ptr<Kernel>> make_cast(int64_t count) {
     To* dst = output<To>(c, 0);
     split(c.threads, count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        if constexpr (std::is_same_v<To, bool>) dst[i] = src[i] != From{};
-        else dst[i] = static_cast<To>(src[i]);
+        if constexpr (std::is_same_v<To, bool>)
+          dst[i] = src[i] != From{};
+        else
+          dst[i] = static_cast<To>(src[i]);
       }
     });
     return ok_status();

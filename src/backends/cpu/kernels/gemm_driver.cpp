@@ -3,9 +3,10 @@
 namespace tutti::cpu {
 namespace {
 
-constexpr int64_t kRowBlock = 96;      // a multiple of both tile heights; 96 rows x 256 deep is 96 KiB of the second-level cache
-constexpr double kTaskFlops = 2e6;     // about 25 us on one AVX2 core
-constexpr int64_t kEnoughTasks = 16;   // so that a slow thread holds the others up by a sixteenth at most
+constexpr int64_t kRowBlock =
+    96;  // a multiple of both tile heights; 96 rows x 256 deep is 96 KiB of the second-level cache
+constexpr double kTaskFlops = 2e6;    // about 25 us on one AVX2 core
+constexpr int64_t kEnoughTasks = 16;  // so that a slow thread holds the others up by a sixteenth at most
 
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
@@ -13,7 +14,8 @@ int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to;
 
 GemmGrid::Block GemmGrid::block(int64_t task) const {
   const int64_t r = task % row_tasks(), c = task / row_tasks();
-  return {r * row_block, std::min(rows, (r + 1) * row_block), c * column_block, std::min(columns, (c + 1) * column_block)};
+  return {r * row_block, std::min(rows, (r + 1) * row_block), c * column_block,
+          std::min(columns, (c + 1) * column_block)};
 }
 
 GemmGrid make_gemm_grid(int64_t rows, int64_t depth, int64_t columns, int64_t max_rows) {
@@ -42,7 +44,8 @@ Result<std::shared_ptr<const ir::Tensor>> pack_constant(backend::PackedWeights& 
     ir::Tensor packed = ir::Tensor::allocate(DType::kFloat32, {group_floats * request.groups});
     for (int64_t g = 0; g < request.groups; ++g) {
       const int64_t panels = (request.columns + simd::panel_width() - 1) / simd::panel_width();
-      simd::pack_b(request.view(g), request.depth, request.columns, {0, panels}, packed.mutable_data<float>().data() + g * group_floats);
+      simd::pack_b(request.view(g), request.depth, request.columns, {0, panels},
+                   packed.mutable_data<float>().data() + g * group_floats);
     }
     return packed;
   });

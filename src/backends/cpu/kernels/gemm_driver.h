@@ -14,7 +14,9 @@ struct GemmGrid {
   int64_t row_tasks() const { return (rows + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (columns + column_block - 1) / column_block; }
   int64_t tasks() const { return row_tasks() * column_tasks(); }
-  struct Block { int64_t row_begin, row_end, column_begin, column_end; };
+  struct Block {
+    int64_t row_begin, row_end, column_begin, column_end;
+  };
   Block block(int64_t task) const;
 };
 
@@ -24,7 +26,7 @@ GemmGrid make_gemm_grid(int64_t rows, int64_t depth, int64_t columns, int64_t ma
 // The constant weight packed once per engine. `columns_of` views element (k, j); groups are packed one after the other.
 struct PackRequest {
   const ir::Tensor& source;
-  std::string form;               // without what depends on the instruction set
+  std::string form;  // without what depends on the instruction set
   int64_t depth = 0, columns = 0, groups = 1;
   // Fills depth x columns (row-major) of one group, or gives a view of it without copying.
   std::function<simd::MatrixView(int64_t group)> view;

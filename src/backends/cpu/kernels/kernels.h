@@ -1,4 +1,5 @@
-// The CPU backend's own kernels, each defined in the file named for it. kernel_list.cpp says which operators they serve, in which order.
+// The CPU backend's own kernels, each defined in the file named for it. kernel_list.cpp says which operators they
+// serve, in which order.
 #pragma once
 
 #include "backend/kernel.h"
@@ -7,15 +8,15 @@ namespace tutti::cpu {
 
 using backend::KernelDef;
 
-extern const KernelDef kPackedMatMul;                              // matmul.cpp
-extern const KernelDef kPackedConv;                                // conv_packed.cpp
-extern const KernelDef kDepthwiseConv;                             // conv_depthwise.cpp
-extern const KernelDef kUnary, kClip, kFunction, kIsNan;           // unary.cpp
-extern const KernelDef kBinary, kPlainBinary;                      // binary.cpp
-extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm; // norm.cpp
-extern const KernelDef kReduce;                                    // reduce.cpp
-extern const KernelDef kPool;                                      // pool.cpp
+extern const KernelDef kPackedMatMul;                                 // matmul.cpp
+extern const KernelDef kPackedConv;                                   // conv_packed.cpp
+extern const KernelDef kDepthwiseConv;                                // conv_depthwise.cpp
+extern const KernelDef kUnary, kClip, kFunction, kIsNan;              // unary.cpp
+extern const KernelDef kBinary, kPlainBinary;                         // binary.cpp
+extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm;    // norm.cpp
+extern const KernelDef kReduce;                                       // reduce.cpp
+extern const KernelDef kPool;                                         // pool.cpp
 extern const KernelDef kTranspose, kSlice, kExpand, kConcat, kSplit;  // move.cpp
-extern const KernelDef kGather, kWhere, kCast;                     // gather.cpp
+extern const KernelDef kGather, kWhere, kCast;                        // gather.cpp
 
 }  // namespace tutti::cpu

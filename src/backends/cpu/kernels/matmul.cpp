@@ -1,6 +1,6 @@
 // MatMul, Gemm, com.microsoft FusedMatMul and tutti.Linear on float32, through the packed matrix product.
-#include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/gemm_driver.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "ops/broadcast.h"
 #include "ops/fused.h"
 
@@ -75,7 +75,8 @@ struct LinearForm {
   simd::Epilogue epilogue;
 };
 
-// Bias and residual of tutti.Linear as the product's epilogue; a bias that is not one row takes the residual's place if that is free.
+// Bias and residual of tutti.Linear as the product's epilogue; a bias that is not one row takes the residual's place if
+// that is free.
 std::optional<LinearForm> linear_form(const KernelQuery& query) {
   const auto& attrs = query.attributes<ops::LinearAttrs>();
   LinearForm form;
@@ -167,14 +168,15 @@ void pack_at_run(const RunContext& context, const Product& p, float* packed) {
   const int64_t width = simd::panel_width(), panels = (p.columns + width - 1) / width;
   const int64_t matrix = p.depth * p.columns, packed_matrix = simd::packed_floats(p.depth, p.columns);
   const float* b = input<float>(context, 1);
-  split(context.threads, p.b_matrices * panels, 0.4 * static_cast<double>(p.depth * width), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t m = i / panels, panel = i % panels;
-      simd::MatrixView view{b + m * matrix, p.columns, 1};
-      if (p.transpose_b) view = {b + m * matrix, 1, p.depth};
-      simd::pack_b(view, p.depth, p.columns, {panel, panel + 1}, packed + m * packed_matrix);
-    }
-  });
+  split(context.threads, p.b_matrices * panels, 0.4 * static_cast<double>(p.depth * width),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t m = i / panels, panel = i % panels;
+            simd::MatrixView view{b + m * matrix, p.columns, 1};
+            if (p.transpose_b) view = {b + m * matrix, 1, p.depth};
+            simd::pack_b(view, p.depth, p.columns, {panel, panel + 1}, packed + m * packed_matrix);
+          }
+        });
 }
 
 // A transposed left side is laid out by rows first.
@@ -225,7 +227,8 @@ Status run(const Prepared& s, const RunContext& context) {
                             output<float>(context, 0) + batch * p.rows * p.columns};
     run_block(p, mine, operands, s.grid.block(i % tasks));
   };
-  const double flops = 2.0 * static_cast<double>(p.rows * p.depth) * static_cast<double>(p.columns) / static_cast<double>(tasks);
+  const double flops =
+      2.0 * static_cast<double>(p.rows * p.depth) * static_cast<double>(p.columns) / static_cast<double>(tasks);
   split(context.threads, p.batches() * tasks, flops / 60 + 10, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i);
   });
@@ -249,10 +252,12 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
     const ir::Tensor& w = *query.constants[1];
     const float* data = w.data<float>().data();
     const Product& q = p;
-    s.packed = TUTTI_TRY(pack_constant(context.weights, {w, p.transpose_b ? "nk" : "kn", p.depth, p.columns, p.b_matrices, [&](int64_t m) {
-      const float* at = data + m * q.depth * q.columns;
-      return q.transpose_b ? simd::MatrixView{at, 1, q.depth} : simd::MatrixView{at, q.columns, 1};
-    }}));
+    s.packed = TUTTI_TRY(
+        pack_constant(context.weights,
+                      {w, p.transpose_b ? "nk" : "kn", p.depth, p.columns, p.b_matrices, [&](int64_t m) {
+                         const float* at = data + m * q.depth * q.columns;
+                         return q.transpose_b ? simd::MatrixView{at, 1, q.depth} : simd::MatrixView{at, q.columns, 1};
+                       }}));
   } else {
     s.packed_floats = p.b_matrices * simd::packed_floats(p.depth, p.columns);
   }

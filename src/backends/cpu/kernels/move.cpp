@@ -12,7 +12,8 @@ std::optional<Refusal> refuse_unless_bytes(const KernelQuery& query) {
   return std::nullopt;
 }
 
-// --- Transpose --------------------------------------------------------------------------------------------------------------------
+// --- Transpose
+// --------------------------------------------------------------------------------------------------------------------
 
 // Axes that stay neighbours merged, axes of one element dropped: [N,C,H,W] -> [N,H,W,C] becomes [N,C,HW] by (0,2,1).
 struct Permutation {
@@ -31,8 +32,10 @@ Permutation simplify(const Dims& dims, const std::vector<int64_t>& perm) {
       follows = axis > runs.back().back();
       for (size_t between = runs.back().back() + 1; follows && between < axis; ++between) follows = dims[between] == 1;
     }
-    if (follows) runs.back().push_back(axis);
-    else runs.push_back({axis});
+    if (follows)
+      runs.back().push_back(axis);
+    else
+      runs.push_back({axis});
   }
   std::vector<size_t> by_source(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) by_source[i] = i;
@@ -72,7 +75,8 @@ Result<std::unique_ptr<Kernel>> prepare_transpose(const PrepareContext& context)
   if (product(in.dims) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
   const Permutation p = simplify(in.dims, permutation_of(context.query));
   const size_t rank = p.dims.size();
-  const bool swaps = bytes <= 8 && ((rank == 2 && p.order[0] == 1) || (rank == 3 && p.order[0] == 0 && p.order[1] == 2));
+  const bool swaps =
+      bytes <= 8 && ((rank == 2 && p.order[0] == 1) || (rank == 3 && p.order[0] == 0 && p.order[1] == 2));
   if (swaps) {
     const MatrixBatch m{rank == 3 ? p.dims[0] : 1, p.dims[rank - 2], p.dims[rank - 1]};
     return make_kernel([m, bytes](const RunContext& c) {
@@ -86,7 +90,8 @@ Result<std::unique_ptr<Kernel>> prepare_transpose(const PrepareContext& context)
   });
 }
 
-// --- Slice and Expand -------------------------------------------------------------------------------------------------------------
+// --- Slice and Expand
+// -------------------------------------------------------------------------------------------------------------
 
 std::optional<Refusal> supports_slice(const KernelQuery& query) {
   for (size_t i = 1; i < query.inputs.size(); ++i)
@@ -113,23 +118,26 @@ Result<std::unique_ptr<Kernel>> prepare_slice(const PrepareContext& context) {
   }
   const Dims& out = query.outputs[0].dims;
   if (product(out) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
-  return make_kernel([copy = StridedCopy(out, strides, offset, element_bytes(query.inputs[0].dtype))](const RunContext& c) {
-    copy.run(c.threads, c.inputs[0], c.outputs[0]);
-    return ok_status();
-  });
+  return make_kernel(
+      [copy = StridedCopy(out, strides, offset, element_bytes(query.inputs[0].dtype))](const RunContext& c) {
+        copy.run(c.threads, c.inputs[0], c.outputs[0]);
+        return ok_status();
+      });
 }
 
 Result<std::unique_ptr<Kernel>> prepare_expand(const PrepareContext& context) {
   const TensorDesc& in = context.query.inputs[0];
   const Dims& out = context.query.outputs[0].dims;
   if (product(out) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
-  return make_kernel([copy = StridedCopy(out, ops::broadcast_strides(in.dims, out), 0, element_bytes(in.dtype))](const RunContext& c) {
-    copy.run(c.threads, c.inputs[0], c.outputs[0]);
-    return ok_status();
-  });
+  return make_kernel(
+      [copy = StridedCopy(out, ops::broadcast_strides(in.dims, out), 0, element_bytes(in.dtype))](const RunContext& c) {
+        copy.run(c.threads, c.inputs[0], c.outputs[0]);
+        return ok_status();
+      });
 }
 
-// --- Concat and Split -------------------------------------------------------------------------------------------------------------
+// --- Concat and Split
+// -------------------------------------------------------------------------------------------------------------
 
 struct Parts {
   int64_t outer = 1;
@@ -168,7 +176,8 @@ std::optional<Refusal> supports_split(const KernelQuery& query) {
 
 Result<std::unique_ptr<Kernel>> prepare_split(const PrepareContext& context) {
   const KernelQuery& query = context.query;
-  const Parts p = parts_of(query.outputs, positive_axis(ir::attr_int(query.attrs, "axis"), query.inputs[0].dims.size()));
+  const Parts p =
+      parts_of(query.outputs, positive_axis(ir::attr_int(query.attrs, "axis"), query.inputs[0].dims.size()));
   return make_kernel([p](const RunContext& c) {
     const char* from = static_cast<const char*>(c.inputs[0]);
     for (size_t i = 0; i < p.bytes.size(); ++i) {

@@ -12,7 +12,8 @@ Result<std::unique_ptr<Kernel>> nothing() {
   return make_kernel([](const RunContext&) { return ok_status(); });
 }
 
-// --- softmax ----------------------------------------------------------------------------------------------------------------------
+// --- softmax
+// ----------------------------------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<Kernel>> prepare_softmax(const PrepareContext& context) {
   const KernelQuery& query = context.query;
@@ -28,8 +29,10 @@ Result<std::unique_ptr<Kernel>> prepare_softmax(const PrepareContext& context) {
     split(c.threads, outer, cost, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = i * count * inner;
-        if (inner == 1) simd::softmax_row(src + at, dst + at, count, logarithm);
-        else simd::softmax_columns(src + at, dst + at, {count, inner, inner}, logarithm);
+        if (inner == 1)
+          simd::softmax_row(src + at, dst + at, count, logarithm);
+        else
+          simd::softmax_columns(src + at, dst + at, {count, inner, inner}, logarithm);
       }
     });
     return ok_status();
@@ -41,7 +44,8 @@ std::optional<Refusal> supports_softmax(const KernelQuery& query) {
   return refuse_unless_float(query);
 }
 
-// --- layer normalisations ---------------------------------------------------------------------------------------------------------
+// --- layer normalisations
+// ---------------------------------------------------------------------------------------------------------
 
 // Where the inputs and outputs of the layer normalisations stand; -1 where an operator has none.
 struct RowNorm {
@@ -77,7 +81,8 @@ std::optional<Refusal> supports_row_norm(const KernelQuery& query) {
   if (query.inputs[0].dims.empty()) return "a scalar";
   const RowNorm n = row_norm(query);
   for (int i : {n.scale, n.bias, n.skip_bias})
-    if (i >= 0 && query.has_input(static_cast<size_t>(i)) && product(query.inputs[static_cast<size_t>(i)].dims) != n.count)
+    if (i >= 0 && query.has_input(static_cast<size_t>(i)) &&
+        product(query.inputs[static_cast<size_t>(i)].dims) != n.count)
       return "scale or bias is broadcast";
   if (n.skip >= 0 && query.inputs[1].dims != query.inputs[0].dims) return "skip is broadcast";
   return std::nullopt;
@@ -117,7 +122,8 @@ Result<std::unique_ptr<Kernel>> prepare_row_norm(const PrepareContext& context) 
   return make_kernel([n](const RunContext& c) { return run_row_norm(n, c); });
 }
 
-// --- by channel, channels first ---------------------------------------------------------------------------------------------------
+// --- by channel, channels first
+// ---------------------------------------------------------------------------------------------------
 
 struct GroupNorm {
   int64_t batch = 0, channels = 0, groups = 0, points = 0;
@@ -164,7 +170,8 @@ Result<std::unique_ptr<Kernel>> prepare_group_norm(const PrepareContext& context
 
 std::optional<Refusal> supports_batch_norm(const KernelQuery& query) {
   if (auto refusal = refuse_unless_float(query)) return refusal;
-  if (ir::attr_int(query.attrs, "training_mode", 0) != 0 || ir::attr_bool(query.attrs, "training_mode")) return "training mode";
+  if (ir::attr_int(query.attrs, "training_mode", 0) != 0 || ir::attr_bool(query.attrs, "training_mode"))
+    return "training mode";
   if (query.inputs[0].dims.size() < 2) return "fewer than two axes";
   return std::nullopt;
 }
@@ -192,9 +199,16 @@ int over_input(const KernelQuery&) { return 0; }
 
 }  // namespace
 
-const KernelDef kSoftmax{.name = "vector.softmax", .supports = supports_softmax, .prepare = prepare_softmax, .in_place_input = over_input};
-const KernelDef kRowNorm{.name = "vector.row_norm", .supports = supports_row_norm, .prepare = prepare_row_norm, .in_place_input = over_input};
+const KernelDef kSoftmax{
+    .name = "vector.softmax", .supports = supports_softmax, .prepare = prepare_softmax, .in_place_input = over_input};
+const KernelDef kRowNorm{.name = "vector.row_norm",
+                         .supports = supports_row_norm,
+                         .prepare = prepare_row_norm,
+                         .in_place_input = over_input};
 const KernelDef kGroupNorm{.name = "vector.group_norm", .supports = supports_group_norm, .prepare = prepare_group_norm};
-const KernelDef kBatchNorm{.name = "vector.batch_norm", .supports = supports_batch_norm, .prepare = prepare_batch_norm, .in_place_input = over_input};
+const KernelDef kBatchNorm{.name = "vector.batch_norm",
+                           .supports = supports_batch_norm,
+                           .prepare = prepare_batch_norm,
+                           .in_place_input = over_input};
 
 }  // namespace tutti::cpu

@@ -1,5 +1,5 @@
-// MaxPool and AveragePool of one or two spatial axes on float32, and their channels-last form. Computed channels-last: the workspace
-// holds the converted operands of the channels-first form.
+// MaxPool and AveragePool of one or two spatial axes on float32, and their channels-last form. Computed channels-last:
+// the workspace holds the converted operands of the channels-first form.
 #include <limits>
 
 #include "backends/cpu/kernels/conv_shape.h"
@@ -23,7 +23,9 @@ struct Pool {
   }
 };
 
-int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) { return i < values.size() ? values[i] : fallback; }
+int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) {
+  return i < values.size() ? values[i] : fallback;
+}
 
 std::optional<Refusal> supports(const KernelQuery& query) {
   if (auto refusal = refuse_unless_float(query)) return refusal;
@@ -40,14 +42,16 @@ Pool pool_of(const KernelQuery& query) {
   const Dims &x = query.inputs[0].dims, &y = query.outputs[0].dims;
   p.nhwc = query.op.name.starts_with("tutti.");
   p.average = query.op.name == "AveragePool" || query.op.name == "tutti.AveragePoolNhwc";
-  p.count_padding = ir::attr_int(query.attrs, "count_include_pad") != 0 || ir::attr_bool(query.attrs, "count_include_pad");
+  p.count_padding =
+      ir::attr_int(query.attrs, "count_include_pad") != 0 || ir::attr_bool(query.attrs, "count_include_pad");
   p.batch = x[0];
   p.channels = p.nhwc ? x.back() : x[1];
   const size_t spatial = x.size() - 2, first = p.nhwc ? 1 : 2;
   const auto kernel = ir::attr_ints(query.attrs, "kernel_shape"), strides = ir::attr_ints(query.attrs, "strides");
   const auto pads = ir::attr_ints(query.attrs, "pads"), dilations = ir::attr_ints(query.attrs, "dilations");
   for (size_t i = 0; i < spatial; ++i) {
-    WindowAxis axis{x[first + i], y[first + i], kernel[i], at_or(strides, i, 1), at_or(dilations, i, 1), at_or(pads, i, 0)};
+    WindowAxis axis{x[first + i],         y[first + i],           kernel[i],
+                    at_or(strides, i, 1), at_or(dilations, i, 1), at_or(pads, i, 0)};
     const bool is_width = i + 1 == spatial;
     (is_width ? p.w : p.h) = axis;
     (is_width ? p.pad_end_w : p.pad_end_h) = at_or(pads, spatial + i, 0);
@@ -72,8 +76,10 @@ void pool_pixel(const Pool& p, const float* image, int64_t y, int64_t x, float* 
       const int64_t column = x * p.w.stride + j * p.w.dilation - p.w.pad_begin;
       if (column < 0 || column >= p.w.in) continue;
       const float* from = image + (row * p.w.in + column) * p.channels;
-      if (p.average) simd::add_into(from, out, p.channels);
-      else simd::max_into(from, out, p.channels);
+      if (p.average)
+        simd::add_into(from, out, p.channels);
+      else
+        simd::max_into(from, out, p.channels);
       ++taps;
     }
   }

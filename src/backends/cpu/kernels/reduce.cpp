@@ -25,11 +25,16 @@ bool set_kind(std::string_view op, Reduce& r) {
   r.mean = op == "ReduceMean" || op == "GlobalAveragePool";
   r.root = op == "ReduceL2";
   if (r.mean || op == "ReduceSum") return true;
-  if (op == "ReduceMax" || op == "GlobalMaxPool") r.kind = Reduction::kMax;
-  else if (op == "ReduceMin") r.kind = Reduction::kMin;
-  else if (op == "ReduceSumSquare" || r.root) r.kind = Reduction::kSumSquare;
-  else if (op == "ReduceL1") r.kind = Reduction::kL1;
-  else return false;
+  if (op == "ReduceMax" || op == "GlobalMaxPool")
+    r.kind = Reduction::kMax;
+  else if (op == "ReduceMin")
+    r.kind = Reduction::kMin;
+  else if (op == "ReduceSumSquare" || r.root)
+    r.kind = Reduction::kSumSquare;
+  else if (op == "ReduceL1")
+    r.kind = Reduction::kL1;
+  else
+    return false;
   return true;
 }
 
@@ -47,7 +52,8 @@ std::optional<std::vector<bool>> reduced_axes(const KernelQuery& query) {
     axes = query.constants[1]->to_int64();
   }
   if (axes.empty()) {
-    if (ir::attr_int(query.attrs, "noop_with_empty_axes") != 0 || ir::attr_bool(query.attrs, "noop_with_empty_axes")) return std::nullopt;
+    if (ir::attr_int(query.attrs, "noop_with_empty_axes") != 0 || ir::attr_bool(query.attrs, "noop_with_empty_axes"))
+      return std::nullopt;
     return std::vector<bool>(rank, true);
   }
   for (int64_t axis : axes) reduced[positive_axis(axis, rank)] = true;

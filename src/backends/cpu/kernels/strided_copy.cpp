@@ -23,9 +23,12 @@ void copy_run(const T* src, int64_t stride, T* dst, int64_t count) {
 template <class T>
 void copy_typed(ThreadPool& threads, const BroadcastPlan& plan, const T* src, T* dst) {
   const int64_t stride = plan.inner_stride(0);
-  const double each = (stride == 1 || stride == 0 ? 0.03 * sizeof(T) : 1.0) + 8.0 / static_cast<double>(std::max<int64_t>(1, plan.run_length()));
+  const double each = (stride == 1 || stride == 0 ? 0.03 * sizeof(T) : 1.0) +
+                      8.0 / static_cast<double>(std::max<int64_t>(1, plan.run_length()));
   split(threads, plan.count(), each, [&](int64_t begin, int64_t end) {
-    plan.for_range(begin, end, [&](int64_t at, int64_t length, const int64_t* offsets) { copy_run(src + offsets[0], stride, dst + at, length); });
+    plan.for_range(begin, end, [&](int64_t at, int64_t length, const int64_t* offsets) {
+      copy_run(src + offsets[0], stride, dst + at, length);
+    });
   });
 }
 

@@ -1,4 +1,5 @@
-// Copies between row-major and strided tensors of elements of any width: what transposing, slicing, expanding and tiling come down to.
+// Copies between row-major and strided tensors of elements of any width: what transposing, slicing, expanding and
+// tiling come down to.
 #pragma once
 
 #include "backends/cpu/kernels/broadcast_plan.h"

@@ -37,7 +37,8 @@ void transpose_typed(ThreadPool& threads, const MatrixBatch& m, const void* src,
   split(threads, m.batch * strips, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t offset = i / strips * m.rows * m.columns, row = i % strips * kTile;
-      transpose_rows(static_cast<const T*>(src) + offset, static_cast<T*>(dst) + offset, m, row, std::min(m.rows, row + kTile));
+      transpose_rows(static_cast<const T*>(src) + offset, static_cast<T*>(dst) + offset, m, row,
+                     std::min(m.rows, row + kTile));
     }
   });
 }

@@ -21,7 +21,9 @@ struct Entry {
   double nanoseconds;  // per element, on one AVX2 core
 };
 
-UnaryCall activation(Activation kind, float alpha = 0, float beta = 0) { return {Unary::kActivation, kind, alpha, beta}; }
+UnaryCall activation(Activation kind, float alpha = 0, float beta = 0) {
+  return {Unary::kActivation, kind, alpha, beta};
+}
 
 // Nothing when the operator, or this form of it, is not among those of simd/pointwise.h.
 std::optional<Entry> entry_of(const KernelQuery& query) {
@@ -31,7 +33,8 @@ std::optional<Entry> entry_of(const KernelQuery& query) {
   if (op == "Sigmoid") return Entry{op, activation(Activation::kSigmoid), 1.2};
   if (op == "Tanh") return Entry{op, activation(Activation::kTanh), 1.5};
   if (op == "HardSwish") return Entry{op, activation(Activation::kHardSwish), 0.3};
-  if (op == "HardSigmoid") return Entry{op, activation(Activation::kHardSigmoid, number("alpha", 0.2f), number("beta", 0.5f)), 0.3};
+  if (op == "HardSigmoid")
+    return Entry{op, activation(Activation::kHardSigmoid, number("alpha", 0.2f), number("beta", 0.5f)), 0.3};
   if (op == "LeakyRelu") return Entry{op, activation(Activation::kLeakyRelu, number("alpha", 0.01f)), 0.2};
   if (op == "Elu") return Entry{op, activation(Activation::kElu, number("alpha", 1)), 1.2};
   if (op == "Gelu") {
@@ -60,9 +63,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
 Status run(const Entry& entry, int64_t count, const RunContext& context) {
   const float* src = input<float>(context, 0);
   float* dst = output<float>(context, 0);
-  split(context.threads, count, entry.nanoseconds, [&](int64_t begin, int64_t end) {
-    simd::unary(entry.call, src + begin, dst + begin, end - begin);
-  });
+  split(context.threads, count, entry.nanoseconds,
+        [&](int64_t begin, int64_t end) { simd::unary(entry.call, src + begin, dst + begin, end - begin); });
   return ok_status();
 }
 
@@ -134,8 +136,12 @@ int over_input(const KernelQuery&) { return 0; }
 }  // namespace
 
 const KernelDef kUnary{.name = "vector.unary", .supports = supports, .prepare = prepare, .in_place_input = over_input};
-const KernelDef kClip{.name = "vector.clip", .supports = supports_clip, .prepare = prepare_clip, .in_place_input = over_input};
-const KernelDef kFunction{.name = "scalar.function", .supports = supports_function, .prepare = prepare_function, .in_place_input = over_input};
+const KernelDef kClip{
+    .name = "vector.clip", .supports = supports_clip, .prepare = prepare_clip, .in_place_input = over_input};
+const KernelDef kFunction{.name = "scalar.function",
+                          .supports = supports_function,
+                          .prepare = prepare_function,
+                          .in_place_input = over_input};
 const KernelDef kIsNan{.name = "loop.is_nan", .supports = refuse_unless_float, .prepare = prepare_is_nan};
 
 }  // namespace tutti::cpu

@@ -1,4 +1,5 @@
-// Convolutions of one to three spatial axes on float32 by oneDNN: the shapes that the packed kernels leave. Split over images.
+// Convolutions of one to three spatial axes on float32 by oneDNN: the shapes that the packed kernels leave. Split over
+// images.
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/onednn/onednn_kernels.h"
 #include "backends/cpu/onednn/per_image.h"
@@ -19,7 +20,8 @@ Spatial spatial_of(const ConvShape& shape) {
     s.strides.push_back(a.stride);
     s.dilations.push_back(a.dilation - 1);
     s.pads_begin.push_back(a.pad_begin);
-    s.pads_end.push_back(std::max<int64_t>(0, (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1 - a.in - a.pad_begin));
+    s.pads_end.push_back(
+        std::max<int64_t>(0, (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1 - a.in - a.pad_begin));
   }
   return s;
 }
@@ -52,7 +54,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   const auto shape = conv_shape(query);
   if (!shape || shape->axes.size() > 3) return "takes one to three spatial axes and known activations only";
   if (!query.is_constant(1)) return "the weights are not constant";
-  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims) return "the residual is not as large as the result";
+  if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims)
+    return "the residual is not as large as the result";
   if (product(query.outputs[0].dims) == 0 || product(query.inputs[0].dims) == 0) return "an empty tensor";
   dnnl::post_ops unused;
   if (!append_activation(unused, shape->activation, shape->alpha, shape->beta)) return "oneDNN has no such activation";
@@ -70,8 +73,10 @@ dnnl::post_ops post_ops_of(const ConvShape& shape, const memory::desc& y, bool r
 
 // Layouts that oneDNN picks follow from the problem, the machine being one.
 std::string problem_text(const ConvShape& shape) {
-  std::string text = fmt::format("conv:{}:g{}:{}:{}", shape.nhwc ? "nhwc" : "nchw", shape.group, shape.channels, shape.filters);
-  for (const WindowAxis& a : shape.axes) text += fmt::format(":{},{},{},{},{},{}", a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin);
+  std::string text =
+      fmt::format("conv:{}:g{}:{}:{}", shape.nhwc ? "nhwc" : "nchw", shape.group, shape.channels, shape.filters);
+  for (const WindowAxis& a : shape.axes)
+    text += fmt::format(":{},{},{},{},{},{}", a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin);
   return text + fmt::format(":a{}r{}", static_cast<int>(shape.activation), shape.residual_first);
 }
 
@@ -87,13 +92,15 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     attr.set_post_ops(post_ops_of(shape, k.y, query.has_input(3), k.residual_index));
-    const dnnl::convolution_forward::primitive_desc desc(k.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, k.x,
-                                                         weights_desc(shape, true), k.bias, k.y, s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
+    const dnnl::convolution_forward::primitive_desc desc(
+        k.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, k.x,
+        weights_desc(shape, true), k.bias, k.y, s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
     TUTTI_TRY(refuse_reference(desc.impl_info_str()));
     k.primitive = dnnl::convolution_forward(desc);
     k.w = desc.weights_desc();
     k.scratch = desc.scratchpad_desc();
-    k.weights = TUTTI_TRY(pack(context.weights, k.engine, {*query.constants[1], weights_desc(shape, false), k.w, problem_text(shape)}));
+    k.weights = TUTTI_TRY(
+        pack(context.weights, k.engine, {*query.constants[1], weights_desc(shape, false), k.w, problem_text(shape)}));
     k.batch = shape.batch;
     k.x_floats = shape.channels * shape.in_points();
     k.y_floats = shape.filters * shape.out_points();

@@ -19,12 +19,15 @@ struct Shape {
   }
 };
 
-int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) { return i < values.size() ? values[i] : fallback; }
+int64_t at_or(const std::vector<int64_t>& values, size_t i, int64_t fallback) {
+  return i < values.size() ? values[i] : fallback;
+}
 
 Shape shape_of(const KernelQuery& query) {
   const Dims &x = query.inputs[0].dims, &w = query.inputs[1].dims, &y = query.outputs[0].dims;
   Shape s{x[0], x[1], y[1], ir::attr_int(query.attrs, "group", 1)};
-  const auto strides = ir::attr_ints(query.attrs, "strides"), dilations = ir::attr_ints(query.attrs, "dilations"), pads = ir::attr_ints(query.attrs, "pads");
+  const auto strides = ir::attr_ints(query.attrs, "strides"), dilations = ir::attr_ints(query.attrs, "dilations"),
+             pads = ir::attr_ints(query.attrs, "pads");
   for (size_t i = 0; i + 2 < x.size(); ++i) {
     s.in.push_back(x[2 + i]);
     s.out.push_back(y[2 + i]);
@@ -61,7 +64,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   if (rank < 3 || rank > 5) return "takes one to three spatial axes only";
   if (!query.is_constant(1)) return "the weights are not constant";
   const std::string auto_pad = ir::attr_string(query.attrs, "auto_pad", "NOTSET");
-  if (auto_pad != "NOTSET" || !ir::attr_ints(query.attrs, "output_shape").empty()) return "pads follow from the output's shape";
+  if (auto_pad != "NOTSET" || !ir::attr_ints(query.attrs, "output_shape").empty())
+    return "pads follow from the output's shape";
   if (product(query.outputs[0].dims) == 0 || product(query.inputs[0].dims) == 0) return "an empty tensor";
   for (int64_t pad : shape_of(query).pads_end)
     if (pad < 0) return "output padding beyond the pads";
@@ -78,14 +82,17 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
     const memory::desc any(weight_dims(s), memory::data_type::f32, memory::format_tag::any);
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::deconvolution_forward::primitive_desc desc(k.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, k.x, any,
-                                                           k.bias, k.y, s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
+    const dnnl::deconvolution_forward::primitive_desc desc(k.engine, dnnl::prop_kind::forward_inference,
+                                                           dnnl::algorithm::deconvolution_direct, k.x, any, k.bias, k.y,
+                                                           s.strides, s.dilations, s.pads_begin, s.pads_end, attr);
     TUTTI_TRY(refuse_reference(desc.impl_info_str()));
     k.primitive = dnnl::deconvolution_forward(desc);
     k.w = desc.weights_desc();
     k.scratch = desc.scratchpad_desc();
-    const std::string problem = fmt::format("deconv:g{}:{}:{}:{}", s.group, ir::dims_text(s.in), ir::dims_text(s.strides), ir::dims_text(s.dilations));
-    k.weights = TUTTI_TRY(pack(context.weights, k.engine, {*context.query.constants[1], plain_weights(s), k.w, problem}));
+    const std::string problem = fmt::format("deconv:g{}:{}:{}:{}", s.group, ir::dims_text(s.in),
+                                            ir::dims_text(s.strides), ir::dims_text(s.dilations));
+    k.weights =
+        TUTTI_TRY(pack(context.weights, k.engine, {*context.query.constants[1], plain_weights(s), k.w, problem}));
     k.batch = s.batch;
     k.x_floats = product(context.query.inputs[0].dims) / s.batch;
     k.y_floats = product(context.query.outputs[0].dims) / s.batch;

@@ -5,8 +5,8 @@
 
 namespace tutti::cpu::onednn {
 
-// Immutable once filled; run() is thread-safe. The primitive must have been made with the scratchpad in the user's hands: the library's
-// own belongs to the thread that made the primitive.
+// Immutable once filled; run() is thread-safe. The primitive must have been made with the scratchpad in the user's
+// hands: the library's own belongs to the thread that made the primitive.
 struct PerImage {
   dnnl::engine engine;
   dnnl::primitive primitive;

@@ -18,7 +18,9 @@ dnnl::memory::dims row_major(const dnnl::memory::dims& dims) {
   return strides;
 }
 
-dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims) { return {dims, dnnl::memory::data_type::f32, row_major(dims)}; }
+dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims) {
+  return {dims, dnnl::memory::data_type::f32, row_major(dims)};
+}
 
 bool append_activation(dnnl::post_ops& ops, ops::Activation activation, float alpha, float beta) {
   using A = ops::Activation;
@@ -57,11 +59,13 @@ Status execute(const dnnl::engine& engine, const dnnl::primitive& primitive, con
   });
 }
 
-Result<std::shared_ptr<const ir::Tensor>> pack(backend::PackedWeights& weights, const dnnl::engine& engine, const PackedLayout& layout) {
+Result<std::shared_ptr<const ir::Tensor>> pack(backend::PackedWeights& weights, const dnnl::engine& engine,
+                                               const PackedLayout& layout) {
   return weights.get(layout.source, "onednn:f32:" + layout.problem, [&]() -> Result<ir::Tensor> {
     ir::Tensor packed = ir::Tensor::zeros(DType::kUInt8, {static_cast<int64_t>(layout.wanted.get_size())});
     TUTTI_TRY(guarded("the weights' layout", [&]() -> Status {
-      dnnl::memory from(layout.plain, engine, const_cast<void*>(layout.source.raw())), to(layout.wanted, engine, packed.mutable_raw());
+      dnnl::memory from(layout.plain, engine, const_cast<void*>(layout.source.raw())),
+          to(layout.wanted, engine, packed.mutable_raw());
       dnnl::stream stream(engine);
       dnnl::reorder(from, to).execute(stream, from, to);
       stream.wait();

@@ -22,7 +22,8 @@ using simd::GemmBlock;
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-// 2 vectors wide. 12 sums of 16 vector registers, or 24 of 32: the rest hold the panel's two vectors and the broadcast element.
+// 2 vectors wide. 12 sums of 16 vector registers, or 24 of 32: the rest hold the panel's two vectors and the broadcast
+// element.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int64_t kTileRows = 12;
 #else
@@ -71,7 +72,8 @@ HWY_INLINE V finish_simple(const Pass& pass, V sum, V bias, V residual) {
   if (e.bias != nullptr) y = hn::Add(y, bias);
   if (e.residual != nullptr && (e.residual_first || e.activation == Activation::kNone)) y = hn::Add(y, residual);
   y = clamp_keeping_nan(hn::Set(d, pass.low), hn::Set(d, pass.high), y);
-  if (pass.simple && e.residual != nullptr && !e.residual_first && e.activation != Activation::kNone) y = hn::Add(y, residual);
+  if (pass.simple && e.residual != nullptr && !e.residual_first && e.activation != Activation::kNone)
+    y = hn::Add(y, residual);
   return y;
 }
 
@@ -156,18 +158,20 @@ HWY_NOINLINE void tile(const Pass& pass, int64_t row, int64_t column, int64_t co
       const V b0 = hn::LoadU(d, panel);
       const V b1 = NV > 1 ? hn::LoadU(d, panel + n) : b0;
       panel += 2 * n;
-#define TUTTI_STEP(i)                          \
-  if constexpr (i < MR) {                      \
-    const V x = hn::Set(d, a##i[k]);           \
-    s##i##0 = hn::MulAdd(x, b0, s##i##0);      \
+#define TUTTI_STEP(i)                                 \
+  if constexpr (i < MR) {                             \
+    const V x = hn::Set(d, a##i[k]);                  \
+    s##i##0 = hn::MulAdd(x, b0, s##i##0);             \
     if (NV > 1) s##i##1 = hn::MulAdd(x, b1, s##i##1); \
   }
       TUTTI_ROWS(TUTTI_STEP)
 #undef TUTTI_STEP
     }
   }
-#define TUTTI_PUT(i) if constexpr (i < MR) put_whole<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
-#define TUTTI_PUT_PART(i) if constexpr (i < MR) put_part<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
+#define TUTTI_PUT(i) \
+  if constexpr (i < MR) put_whole<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
+#define TUTTI_PUT_PART(i) \
+  if constexpr (i < MR) put_part<NV>(pass, {row + i, column, count}, s##i##0, s##i##1);
   if (HWY_LIKELY(count == NV * n)) {
     TUTTI_ROWS(TUTTI_PUT)
   } else {
@@ -182,9 +186,20 @@ using TileFunction = void (*)(const Pass&, int64_t, int64_t, int64_t, const floa
 template <int NV>
 TileFunction tile_for(int64_t rows) {
   static constexpr TileFunction kTable[] = {
-    nullptr, tile<1, NV>, tile<2, NV>, tile<3, NV>, tile<4, NV>, tile<5, NV>, tile<6, NV>,
+    nullptr,
+    tile<1, NV>,
+    tile<2, NV>,
+    tile<3, NV>,
+    tile<4, NV>,
+    tile<5, NV>,
+    tile<6, NV>,
 #if HWY_TARGET <= HWY_AVX3
-    tile<7, NV>, tile<8, NV>, tile<9, NV>, tile<10, NV>, tile<11, NV>, tile<12, NV>,
+    tile<7, NV>,
+    tile<8, NV>,
+    tile<9, NV>,
+    tile<10, NV>,
+    tile<11, NV>,
+    tile<12, NV>,
 #endif
   };
   return kTable[rows];
@@ -197,7 +212,8 @@ void sweep(const GemmBlock& block, int64_t column, int64_t count) {
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < block.rows; ++r) {
     float* to = block.c + r * block.c_stride + column;
-    const float* residual = e.residual == nullptr || e.residual_first ? nullptr : e.residual + r * e.residual_stride + column;
+    const float* residual =
+        e.residual == nullptr || e.residual_first ? nullptr : e.residual + r * e.residual_stride + column;
     for (int64_t v = 0; v * n < count; ++v) {
       V y = vector_activation(d, Lanes<2>::load(to, count, static_cast<int>(v)), e.activation, e.alpha, e.beta);
       if (residual != nullptr) y = hn::Add(y, Lanes<2>::load(residual, count, static_cast<int>(v)));

@@ -1,5 +1,6 @@
-// Single-precision matrix product on packed weights, for one thread: the core of matrix products and of convolutions in channels-last
-// layout. Every output element is summed over K in one fixed order, so that how work is cut into blocks never changes a bit.
+// Single-precision matrix product on packed weights, for one thread: the core of matrix products and of convolutions in
+// channels-last layout. Every output element is summed over K in one fixed order, so that how work is cut into blocks
+// never changes a bit.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,25 @@ namespace tutti::cpu::simd {
 
 // What follows the sum: y = act(scale * sum + bias [+ residual]) [+ residual].
 struct Epilogue {
-  const float* bias = nullptr;       // per column, or null
-  const float* residual = nullptr;   // one row per output row, or null
-  int64_t residual_stride = 0;       // elements between its rows (0: the same row for all)
+  const float* bias = nullptr;      // per column, or null
+  const float* residual = nullptr;  // one row per output row, or null
+  int64_t residual_stride = 0;      // elements between its rows (0: the same row for all)
   bool residual_first = false;
   float scale = 1;
   ops::Activation activation = ops::Activation::kNone;
   float alpha = 0, beta = 0;
 };
 
-// A block of the product. Row r of the left side is `taps` pieces of `channels` floats: piece t starts at a[t * rows + r]. A plain matrix
-// has one tap; a convolution has one per kernel position.
+// A block of the product. Row r of the left side is `taps` pieces of `channels` floats: piece t starts at a[t * rows +
+// r]. A plain matrix has one tap; a convolution has one per kernel position.
 struct GemmBlock {
   const float* const* a = nullptr;
   int64_t rows = 0, taps = 1, channels = 0;
-  const float* packed_b = nullptr;         // by pack_b, all columns
+  const float* packed_b = nullptr;           // by pack_b, all columns
   int64_t column_begin = 0, column_end = 0;  // column_begin is a multiple of the panel width
-  float* c = nullptr;                      // row r, column j at c[r * c_stride + j]
+  float* c = nullptr;                        // row r, column j at c[r * c_stride + j]
   int64_t c_stride = 0;
-  Epilogue epilogue;                       // its pointers are at row 0, column 0 of the block's matrix
+  Epilogue epilogue;  // its pointers are at row 0, column 0 of the block's matrix
 };
 
 // Columns of one packed panel, and rows computed at a time; of the instruction set chosen at run time.

@@ -1,5 +1,5 @@
-// Vector exp, erf, tanh and what is made of them, within about 3 ulp in float32. Compiled once per instruction set: included after
-// foreach_target.h, outside of any namespace.
+// Vector exp, erf, tanh and what is made of them, within about 3 ulp in float32. Compiled once per instruction set:
+// included after foreach_target.h, outside of any namespace.
 #if defined(TUTTI_CPU_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_CPU_MATH_INL_H
 #undef TUTTI_CPU_MATH_INL_H
@@ -67,12 +67,13 @@ HWY_INLINE V vector_erf(D d, V x) {
   const V magnitude = hn::Abs(x);
   const V z = hn::Mul(x, x);
   V p = hn::Set(d, -9.67359088e-06f);
-  for (float c : {0.000112682539f, -0.000848439655f, 0.00522105341f, -0.0268654383f, 0.112837826f, -0.376126385f, 1.12837917f})
+  for (float c :
+       {0.000112682539f, -0.000848439655f, 0.00522105341f, -0.0268654383f, 0.112837826f, -0.376126385f, 1.12837917f})
     p = hn::MulAdd(p, z, hn::Set(d, c));
   const V a = hn::Min(hn::Set(d, 4.0f), magnitude);
   V q = hn::Set(d, -6.52470163e-08f);
-  for (float c : {3.05984489e-06f, -5.9492993e-05f, 0.000668777669f, -0.00500014596f, 0.0269402731f, -0.110802169f, -0.63120282f,
-                  -1.13053597f, 0.000383031366f})
+  for (float c : {3.05984489e-06f, -5.9492993e-05f, 0.000668777669f, -0.00500014596f, 0.0269402731f, -0.110802169f,
+                  -0.63120282f, -1.13053597f, 0.000383031366f})
     q = hn::MulAdd(q, a, hn::Set(d, c));
   const V large = hn::CopySign(hn::Sub(hn::Set(d, 1.0f), vector_exp(d, q)), x);
   const V result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 1.0f)), hn::Mul(x, p), large);
@@ -120,7 +121,8 @@ HWY_INLINE V vector_activation(D d, V x, ops::Activation activation, float alpha
     case Activation::kGeluTanh: return vector_gelu_tanh(d, x);
     case Activation::kTanh: return vector_tanh(d, x);
     case Activation::kElu:
-      return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(hn::Set(d, alpha), hn::Sub(vector_exp(d, x), hn::Set(d, 1.0f))), x);
+      return hn::IfThenElse(hn::Lt(x, hn::Zero(d)),
+                            hn::Mul(hn::Set(d, alpha), hn::Sub(vector_exp(d, x), hn::Set(d, 1.0f))), x);
     case Activation::kQuickGelu: return hn::Mul(x, vector_sigmoid(d, hn::Mul(hn::Set(d, alpha), x)));
   }
   return x;

@@ -121,8 +121,12 @@ namespace tutti::cpu {
 HWY_EXPORT(unary);
 HWY_EXPORT(binary);
 namespace simd {
-void unary(const UnaryCall& call, const float* src, float* dst, int64_t count) { HWY_DYNAMIC_DISPATCH(unary)(call, src, dst, count); }
-void binary(Binary op, Operand a, Operand b, float* dst, int64_t count) { HWY_DYNAMIC_DISPATCH(binary)(op, a, b, dst, count); }
+void unary(const UnaryCall& call, const float* src, float* dst, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(unary)(call, src, dst, count);
+}
+void binary(Binary op, Operand a, Operand b, float* dst, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(binary)(op, a, b, dst, count);
+}
 }  // namespace simd
 }  // namespace tutti::cpu
 #endif

@@ -8,7 +8,17 @@
 namespace tutti::cpu::simd {
 
 enum class Unary : uint8_t {
-  kActivation, kErf, kExp, kSqrt, kReciprocal, kNeg, kAbs, kFloor, kCeil, kRound, kSquare,
+  kActivation,
+  kErf,
+  kExp,
+  kSqrt,
+  kReciprocal,
+  kNeg,
+  kAbs,
+  kFloor,
+  kCeil,
+  kRound,
+  kSquare,
 };
 struct UnaryCall {
   Unary op = Unary::kActivation;

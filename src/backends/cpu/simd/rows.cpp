@@ -77,9 +77,12 @@ float fold(V value) {
   double sum = lanes[0];
   for (size_t i = 1; i < hn::Lanes(d); ++i) {
     const float x = lanes[i];
-    if (K == Reduction::kMax) sum = std::isnan(sum) || sum > x ? sum : x;
-    else if (K == Reduction::kMin) sum = std::isnan(sum) || sum < x ? sum : x;
-    else sum += x;
+    if (K == Reduction::kMax)
+      sum = std::isnan(sum) || sum > x ? sum : x;
+    else if (K == Reduction::kMin)
+      sum = std::isnan(sum) || sum < x ? sum : x;
+    else
+      sum += x;
   }
   return static_cast<float>(sum);
 }
@@ -130,7 +133,8 @@ void reduce_stripes(const float* src, float* dst, const Columns& shape) {
     V total = start<K>();
     for (int64_t begin = 0; begin < shape.count; begin += 64) {
       V part = start<K>();
-      for (int64_t r = begin; r < std::min(shape.count, begin + 64); ++r) part = step<K>(part, get(src + r * shape.stride + c, n));
+      for (int64_t r = begin; r < std::min(shape.count, begin + 64); ++r)
+        part = step<K>(part, get(src + r * shape.stride + c, n));
       total = kSums ? hn::Add(total, part) : step<K>(total, part);
     }
     set(total, dst + c, n);
@@ -158,7 +162,9 @@ void softmax_row(const float* src, float* dst, int64_t count, bool logarithm) {
     const V shifted = hn::Sub(get_or(src + i, n, high), high);
     const V e = vector_exp(d, shifted);
     set(logarithm ? shifted : e, dst + i, n);
-    sum = hn::Add(sum, n >= static_cast<int64_t>(hn::Lanes(d)) ? e : hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n)), e));
+    sum = hn::Add(sum, n >= static_cast<int64_t>(hn::Lanes(d))
+                           ? e
+                           : hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n)), e));
   });
   const float total = fold<Reduction::kSum>(sum);
   const V shift = hn::Set(d, logarithm ? std::log(total) : 1.0f / total);
@@ -233,7 +239,9 @@ void affine_row(const float* src, float* dst, int64_t count, float scale, float 
   for_vectors(count, [&](int64_t i, int64_t n) { set(hn::MulAdd(get(src + i, n), a, b), dst + i, n); });
 }
 void affine_columns(const float* src, float* dst, int64_t count, const float* scale, const float* shift) {
-  for_vectors(count, [&](int64_t i, int64_t n) { set(hn::MulAdd(get(src + i, n), get(scale + i, n), get(shift + i, n)), dst + i, n); });
+  for_vectors(count, [&](int64_t i, int64_t n) {
+    set(hn::MulAdd(get(src + i, n), get(scale + i, n), get(shift + i, n)), dst + i, n);
+  });
 }
 void max_into(const float* src, float* dst, int64_t count) {
   for_vectors(count, [&](int64_t i, int64_t n) { set(max_nan(get(dst + i, n), get(src + i, n)), dst + i, n); });
@@ -258,15 +266,23 @@ HWY_EXPORT(reduce_columns);
 HWY_EXPORT(max_into);
 HWY_EXPORT(add_into);
 namespace simd {
-void softmax_row(const float* src, float* dst, int64_t n, bool log) { HWY_DYNAMIC_DISPATCH(softmax_row)(src, dst, n, log); }
-void softmax_columns(const float* src, float* dst, const Columns& s, bool log) { HWY_DYNAMIC_DISPATCH(softmax_columns)(src, dst, s, log); }
+void softmax_row(const float* src, float* dst, int64_t n, bool log) {
+  HWY_DYNAMIC_DISPATCH(softmax_row)(src, dst, n, log);
+}
+void softmax_columns(const float* src, float* dst, const Columns& s, bool log) {
+  HWY_DYNAMIC_DISPATCH(softmax_columns)(src, dst, s, log);
+}
 RowStatistics normalize_row(const NormRow& row) { return HWY_DYNAMIC_DISPATCH(normalize_row)(row); }
-void affine_row(const float* src, float* dst, int64_t n, float a, float b) { HWY_DYNAMIC_DISPATCH(affine_row)(src, dst, n, a, b); }
+void affine_row(const float* src, float* dst, int64_t n, float a, float b) {
+  HWY_DYNAMIC_DISPATCH(affine_row)(src, dst, n, a, b);
+}
 void affine_columns(const float* src, float* dst, int64_t n, const float* a, const float* b) {
   HWY_DYNAMIC_DISPATCH(affine_columns)(src, dst, n, a, b);
 }
 float reduce_row(Reduction kind, const float* src, int64_t n) { return HWY_DYNAMIC_DISPATCH(reduce_row)(kind, src, n); }
-void reduce_columns(Reduction kind, const float* src, float* dst, const Columns& s) { HWY_DYNAMIC_DISPATCH(reduce_columns)(kind, src, dst, s); }
+void reduce_columns(Reduction kind, const float* src, float* dst, const Columns& s) {
+  HWY_DYNAMIC_DISPATCH(reduce_columns)(kind, src, dst, s);
+}
 void max_into(const float* src, float* dst, int64_t n) { HWY_DYNAMIC_DISPATCH(max_into)(src, dst, n); }
 void add_into(const float* src, float* dst, int64_t n) { HWY_DYNAMIC_DISPATCH(add_into)(src, dst, n); }
 }  // namespace simd

@@ -1,5 +1,5 @@
-// Operations along rows or columns of float32 matrices, for one thread: softmax, normalisation, sums. Sums run in a fixed order: several
-// lanes side by side, folded at the end, whatever else is computed with them.
+// Operations along rows or columns of float32 matrices, for one thread: softmax, normalisation, sums. Sums run in a
+// fixed order: several lanes side by side, folded at the end, whatever else is computed with them.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ void softmax_columns(const float* src, float* dst, const Columns& shape, bool lo
 struct NormRow {
   int64_t count = 0;
   const float* src = nullptr;
-  const float* skip = nullptr;      // added to src first
+  const float* skip = nullptr;  // added to src first
   const float* skip_bias = nullptr;
-  float* sum = nullptr;             // src + skip + skip_bias, when wanted
-  const float* scale = nullptr;     // per element; null: one
+  float* sum = nullptr;          // src + skip + skip_bias, when wanted
+  const float* scale = nullptr;  // per element; null: one
   const float* bias = nullptr;
-  bool subtract_mean = true;        // false: root mean square
+  bool subtract_mean = true;  // false: root mean square
   float epsilon = 0;
-  float* dst = nullptr;             // may be src
+  float* dst = nullptr;  // may be src
 };
 struct RowStatistics {
   float mean, inverse_deviation;

@@ -31,7 +31,8 @@ class Weights final : public backend::PackedWeights {
 backend::TensorDesc desc(const ir::Tensor& tensor) { return {tensor.dtype(), tensor.dims()}; }
 
 // Outputs start as garbage, so that an element nobody writes is noticed.
-std::vector<ir::Tensor> run_kernel(const backend::Kernel& kernel, const NodeCase& node, const std::vector<ir::Datum>& expected, int threads) {
+std::vector<ir::Tensor> run_kernel(const backend::Kernel& kernel, const NodeCase& node,
+                                   const std::vector<ir::Datum>& expected, int threads) {
   std::vector<ir::Tensor> outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -49,7 +50,8 @@ std::vector<ir::Tensor> run_kernel(const backend::Kernel& kernel, const NodeCase
 }
 
 // False when the kernel turned out not to take the node.
-bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& query, const NodeCase& node, const std::vector<ir::Datum>& expected) {
+bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& query, const NodeCase& node,
+                  const std::vector<ir::Datum>& expected) {
   SCOPED_TRACE(std::string(def.name));
   Weights weights;
   auto kernel = def.prepare({query, weights});
@@ -64,7 +66,8 @@ bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& que
   }
   for (int threads : {2, 5}) {
     const std::vector<ir::Tensor> again = run_kernel(**kernel, node, expected, threads);
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(identical(first[i], again[i])) << threads << " threads change output " << i;
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(identical(first[i], again[i])) << threads << " threads change output " << i;
   }
   return true;
 }

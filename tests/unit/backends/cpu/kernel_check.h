@@ -15,8 +15,8 @@ namespace tutti::cpu::test {
 struct NodeCase {
   std::string op;
   std::vector<ir::AttrField> attrs = {};
-  std::vector<ir::Tensor> inputs = {};       // undefined: absent
-  std::vector<size_t> constants = {};        // inputs whose data is known beforehand
+  std::vector<ir::Tensor> inputs = {};  // undefined: absent
+  std::vector<size_t> constants = {};   // inputs whose data is known beforehand
   int outputs = 1;
 };
 

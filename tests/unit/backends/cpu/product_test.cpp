@@ -13,8 +13,15 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 TEST(PackedMatMul, multiplies_matrices_of_odd_sizes_with_constant_and_run_time_weights) {
-  for (const auto& [m, k, n] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
-           {1, 1, 1}, {7, 5, 3}, {1, 300, 17}, {13, 257, 40}, {100, 513, 33}, {250, 64, 100}, {1030, 16, 8}, {3, 0, 4}, {0, 4, 4}}) {
+  for (const auto& [m, k, n] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{{1, 1, 1},
+                                                                                  {7, 5, 3},
+                                                                                  {1, 300, 17},
+                                                                                  {13, 257, 40},
+                                                                                  {100, 513, 33},
+                                                                                  {250, 64, 100},
+                                                                                  {1030, 16, 8},
+                                                                                  {3, 0, 4},
+                                                                                  {0, 4, 4}}) {
     for (const std::vector<size_t>& constants : {std::vector<size_t>{}, std::vector<size_t>{1}})
       check_node({"MatMul", {}, {random_floats({m, k}, 1), random_floats({k, n}, 2)}, constants});
   }
@@ -35,16 +42,26 @@ TEST(PackedMatMul, gemm_transposes_scales_and_adds) {
   for (bool ta : {false, true})
     for (bool tb : {false, true})
       for (const ir::Tensor& c : {ir::Tensor(), random_floats({19}), random_floats({23, 19})})
-        check_node({"Gemm", {{"transA", ta}, {"transB", tb}, {"alpha", 0.5f}},
-                    {random_floats(ta ? ir::Dims{31, 23} : ir::Dims{23, 31}), random_floats(tb ? ir::Dims{19, 31} : ir::Dims{31, 19}), c}});
+        check_node({"Gemm",
+                    {{"transA", ta}, {"transB", tb}, {"alpha", 0.5f}},
+                    {random_floats(ta ? ir::Dims{31, 23} : ir::Dims{23, 31}),
+                     random_floats(tb ? ir::Dims{19, 31} : ir::Dims{31, 19}), c}});
 }
 
 TEST(PackedMatMul, linear_applies_every_activation_before_or_after_the_residual) {
   for (std::string_view name : ops::kActivationNames)
     for (bool first : {false, true})
-      check_node({"tutti.Linear", {{"activation", std::string(name)}, {"alpha", name == "clip" ? -0.5f : 0.3f}, {"beta", 0.7f}, {"residual_first", first}},
-                  {random_floats({2, 9, 20}), random_floats({20, 27}), random_floats({27}), random_floats({2, 9, 27})}, {1, 2}});
-  check_node({"tutti.Linear", {{"transpose_weight", true}, {"scale", 0.125f}}, {random_floats({130, 300}), random_floats({50, 300})}, {1}});
+      check_node({"tutti.Linear",
+                  {{"activation", std::string(name)},
+                   {"alpha", name == "clip" ? -0.5f : 0.3f},
+                   {"beta", 0.7f},
+                   {"residual_first", first}},
+                  {random_floats({2, 9, 20}), random_floats({20, 27}), random_floats({27}), random_floats({2, 9, 27})},
+                  {1, 2}});
+  check_node({"tutti.Linear",
+              {{"transpose_weight", true}, {"scale", 0.125f}},
+              {random_floats({130, 300}), random_floats({50, 300})},
+              {1}});
 }
 
 struct ConvForm {
@@ -62,7 +79,8 @@ ir::Tensor channels_last(const ir::Tensor& x) {
 
 // Conv, then FusedConv in both layouts.
 void check_conv(const ConvForm& f) {
-  const std::vector<ir::AttrField> window{{"strides", f.strides}, {"pads", f.pads}, {"dilations", f.dilations}, {"group", f.group}};
+  const std::vector<ir::AttrField> window{
+      {"strides", f.strides}, {"pads", f.pads}, {"dilations", f.dilations}, {"group", f.group}};
   const ir::Tensor x = random_floats(f.x, 3), w = random_floats(f.w, 4), b = random_floats({f.w[0]}, 6);
   check_node({"Conv", window, {x, w, b}, {1, 2}});
   for (const char* activation : {"none", "relu", "hardswish", "silu"}) {
@@ -98,8 +116,13 @@ TEST(PackedConv, adds_the_residual_before_or_after_the_activation) {
       for (const char* activation : {"none", "relu", "sigmoid"})
         for (int64_t group : {1, 32})
           check_node({"tutti.FusedConv",
-                      {{"activation", std::string(activation)}, {"residual_first", first}, {"layout", std::string(layout)}, {"group", group}, {"pads", Ints{1, 1, 1, 1}}},
-                      {random_floats({1, 32, 32, 32}), random_floats({32, 32 / group, 3, 3}), random_floats({32}), random_floats({1, 32, 32, 32}, 9)},
+                      {{"activation", std::string(activation)},
+                       {"residual_first", first},
+                       {"layout", std::string(layout)},
+                       {"group", group},
+                       {"pads", Ints{1, 1, 1, 1}}},
+                      {random_floats({1, 32, 32, 32}), random_floats({32, 32 / group, 3, 3}), random_floats({32}),
+                       random_floats({1, 32, 32, 32}, 9)},
                       {1, 2}});
 }
 
@@ -123,9 +146,12 @@ TEST(OneDnnDeconv, transposes_convolutions) {
   if (ops::find_op("ConvTranspose") == nullptr) GTEST_SKIP() << "this build has no ConvTranspose";
   for (int64_t group : {1, 2})
     for (int64_t stride : {1, 2, 3})
-      check_node({"ConvTranspose", {{"strides", Ints{stride, stride}}, {"pads", Ints{1, 0, 1, 1}}, {"group", group}},
-                  {random_floats({2, 6, 7, 5}), random_floats({6, 4, 3, 4}), random_floats({4 * group})}, {1, 2}});
-  check_node({"ConvTranspose", {{"strides", Ints{2, 2}}}, {random_floats({1, 16, 8, 8}), random_floats({16, 8, 2, 2})}, {1}});
+      check_node({"ConvTranspose",
+                  {{"strides", Ints{stride, stride}}, {"pads", Ints{1, 0, 1, 1}}, {"group", group}},
+                  {random_floats({2, 6, 7, 5}), random_floats({6, 4, 3, 4}), random_floats({4 * group})},
+                  {1, 2}});
+  check_node(
+      {"ConvTranspose", {{"strides", Ints{2, 2}}}, {random_floats({1, 16, 8, 8}), random_floats({16, 8, 2, 2})}, {1}});
 }
 
 }  // namespace

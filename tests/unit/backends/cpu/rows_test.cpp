@@ -23,7 +23,8 @@ TEST(RowNorm, normalises_rows_of_odd_lengths) {
 }
 
 TEST(ChannelNorm, normalises_by_instance_group_and_stored_statistics) {
-  const ir::Tensor x = random_floats({2, 12, 5, 7}), scale = random_floats({12}), bias = random_floats({12}, 2), mean = random_floats({12}, 3);
+  const ir::Tensor x = random_floats({2, 12, 5, 7}), scale = random_floats({12}), bias = random_floats({12}, 2),
+                   mean = random_floats({12}, 3);
   ir::Tensor variance = ir::Tensor::allocate(ir::DType::kFloat32, {12});
   for (float& v : variance.mutable_data<float>()) v = 0.7f;
   check_node({"InstanceNormalization", {}, {x, scale, bias}});
@@ -32,19 +33,26 @@ TEST(ChannelNorm, normalises_by_instance_group_and_stored_statistics) {
 }
 
 TEST(Reduce, folds_leading_middle_and_trailing_axes) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1", "ReduceL2"})
+  for (const char* op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1", "ReduceL2"})
     for (const Ints& axes : {Ints{0}, Ints{1}, Ints{-1}, Ints{1, 2}, Ints{0, 1, 2}})
-      for (bool keep : {false, true}) check_node({op, {{"keepdims", keep}}, {random_floats({3, 70, 90}), ints(axes)}, {1}});
+      for (bool keep : {false, true})
+        check_node({op, {{"keepdims", keep}}, {random_floats({3, 70, 90}), ints(axes)}, {1}});
   check_node({"GlobalAveragePool", {}, {random_floats({2, 9, 7, 7})}});
 }
 
 TEST(Pool, takes_windows_with_padding) {
   for (const char* op : {"MaxPool", "AveragePool"}) {
-    check_node({op, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}, {random_floats({2, 10, 15, 13})}});
+    check_node({op,
+                {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}},
+                {random_floats({2, 10, 15, 13})}});
     check_node({op, {{"kernel_shape", Ints{2, 3}}}, {random_floats({1, 3, 9, 9})}});
-    check_node({op, {{"kernel_shape", Ints{4}}, {"strides", Ints{3}}, {"pads", Ints{0, 2}}}, {random_floats({2, 5, 20})}});
+    check_node(
+        {op, {{"kernel_shape", Ints{4}}, {"strides", Ints{3}}, {"pads", Ints{0, 2}}}, {random_floats({2, 5, 20})}});
   }
-  check_node({"AveragePool", {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"count_include_pad", true}}, {random_floats({1, 3, 6, 6})}});
+  check_node({"AveragePool",
+              {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"count_include_pad", true}},
+              {random_floats({1, 3, 6, 6})}});
 }
 
 TEST(Move, transposes_by_every_permutation) {
@@ -68,7 +76,9 @@ TEST(Move, slices_with_steps_and_out_of_range_ends) {
 
 TEST(Move, expands_concatenates_and_splits) {
   check_node({"Expand", {}, {random_floats({3, 1, 5}), ints({2, 1, 4, 5})}, {1}});
-  check_node({"Concat", {{"axis", int64_t{1}}}, {random_floats({2, 3, 4}), random_floats({2, 1, 4}), random_floats({2, 0, 4})}});
+  check_node({"Concat",
+              {{"axis", int64_t{1}}},
+              {random_floats({2, 3, 4}), random_floats({2, 1, 4}), random_floats({2, 0, 4})}});
   check_node({"Concat", {{"axis", int64_t{-1}}}, {ints({1, 2}), ints({3})}});
   check_node({"Split", {{"axis", int64_t{1}}}, {random_floats({2, 6, 4}), ints({1, 2, 3})}, {1}, 3});
 }
