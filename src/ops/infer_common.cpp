@@ -23,6 +23,11 @@ Status expect_tensor(const InferContext& ctx, int input) {
   return ok_status();
 }
 
+Status expect_present(const InferContext& ctx, int input) {
+  if (ctx.has_input(input)) return ok_status();
+  return make_error(Code::kInvalidModel, "input {}: found none, expected a value", input);
+}
+
 Status expect_dtype(const InferContext& ctx, int input, std::initializer_list<DType> allowed) {
   TUTTI_TRY(expect_tensor(ctx, input));
   if (!ctx.has_input(input) || std::find(allowed.begin(), allowed.end(), ctx.dtype(input)) != allowed.end())

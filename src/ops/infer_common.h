@@ -10,6 +10,8 @@ namespace tutti::ops {
 
 // --- checks; errors name the input, what was found and what was expected
 // ---------------------------------------------------------
+// For a required input that stands after optional ones; those before are OpDef::min_inputs.
+Status expect_present(const ir::InferContext& ctx, int input);
 Status expect_dtype(const ir::InferContext& ctx, int input, std::initializer_list<ir::DType> allowed);
 // `kind` says in words what `accepts` accepts: "a float", "an integer", "a number".
 Status expect_kind(const ir::InferContext& ctx, int input, bool (*accepts)(ir::DType), std::string_view kind);

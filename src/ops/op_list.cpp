@@ -211,7 +211,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
         &kContribAttention, &kMultiHeadAttention, &kContribRotaryEmbedding, &kMatMulNBits, &kEmbedLayerNormalization,
-        &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearConcat,
+        &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
         &kFusedConv,

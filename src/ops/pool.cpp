@@ -11,12 +11,9 @@ namespace tutti::ops {
 
 using namespace ir;
 
-namespace {
-
-Result<std::optional<Shape>> pooled_shape(InferContext& context, const WindowAttrs& window, bool ceil) {
+Result<std::optional<Shape>> pooled_shape(const std::optional<Shape>& x, const WindowAttrs& window, bool ceil) {
   if (window.kernel_shape.empty())
     return make_error(Code::kInvalidModel, "attribute kernel_shape is empty, expected one value per spatial axis");
-  const auto& x = context.shape(0);
   if (!x) return std::optional<Shape>();
   if (x->size() < 3)
     return make_error(Code::kInvalidModel, "X has shape {}, expected [batch, channels, spatial...]", shape_text(*x));
@@ -28,11 +25,14 @@ Result<std::optional<Shape>> pooled_shape(InferContext& context, const WindowAtt
   return std::optional(out);
 }
 
+namespace {
+
 template <class A>
 Status infer_window_pool(InferContext& context) {
   const auto& attrs = context.attrs<A>();
   TUTTI_TRY(require_float(context, 0, "X"));
-  context.set_output(0, ValueType::tensor(context.dtype(0), TUTTI_TRY(pooled_shape(context, attrs, attrs.ceil_mode))));
+  context.set_output(
+      0, ValueType::tensor(context.dtype(0), TUTTI_TRY(pooled_shape(context.shape(0), attrs, attrs.ceil_mode))));
   return ok_status();
 }
 
@@ -42,7 +42,7 @@ Status infer_max_pool(InferContext& context) {
   if (dtype != DType::kInt8 && dtype != DType::kUInt8) TUTTI_TRY(require_float(context, 0, "X"));
   if (attrs.storage_order != 0 && attrs.storage_order != 1)
     return make_error(Code::kInvalidModel, "attribute storage_order is {}, expected 0 or 1", attrs.storage_order);
-  const auto shape = TUTTI_TRY(pooled_shape(context, attrs, attrs.ceil_mode));
+  const auto shape = TUTTI_TRY(pooled_shape(context.shape(0), attrs, attrs.ceil_mode));
   context.set_output(0, ValueType::tensor(dtype, shape));
   context.set_output(1, ValueType::tensor(DType::kInt64, shape));
   return ok_status();

@@ -88,4 +88,7 @@ extern const ir::OpDef kMaxUnpool;
 extern const ir::OpDef kMaxRoiPool;
 extern const ir::OpDef kRoiAlign;
 
+// The output shape of a pooling of `x` [batch, channels, spatial...]; nothing when the rank is unknown.
+Result<std::optional<ir::Shape>> pooled_shape(const std::optional<ir::Shape>& x, const WindowAttrs& window, bool ceil);
+
 }  // namespace tutti::ops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/op_def.h"
+#include "ops/window.h"
 
 namespace tutti::ops {
 
@@ -51,6 +52,16 @@ struct QLinearGlobalPoolAttrs : ir::AttrsOf<QLinearGlobalPoolAttrs> {
   void fields(ir::FieldVisitor& v) { v.field("channels_last", channels_last); }
 };
 
+struct QLinearAveragePoolAttrs : ir::AttrsOf<QLinearAveragePoolAttrs>, WindowAttrs {
+  bool ceil_mode = false, channels_last = false, count_include_pad = false;
+  void fields(ir::FieldVisitor& v) {
+    window_fields(v);
+    v.field("ceil_mode", ceil_mode);
+    v.field("channels_last", channels_last);
+    v.field("count_include_pad", count_include_pad);
+  }
+};
+
 struct QLinearConcatAttrs : ir::AttrsOf<QLinearConcatAttrs> {
   int64_t axis = 0;
   void fields(ir::FieldVisitor& v) { v.field("axis", axis); }
@@ -60,6 +71,6 @@ extern const ir::OpDef kQuantizeLinear, kDequantizeLinear, kDynamicQuantizeLinea
 extern const ir::OpDef kMatMulInteger, kQLinearMatMul, kMatMulIntegerToFloat, kDynamicQuantizeMatMul;
 extern const ir::OpDef kConvInteger, kQLinearConv;  // attributes: ConvAttrs (ops/conv.h)
 extern const ir::OpDef kQLinearAdd, kQLinearMul, kQLinearSigmoid, kQLinearLeakyRelu, kQLinearSoftmax;
-extern const ir::OpDef kQLinearGlobalAveragePool, kQLinearConcat;
+extern const ir::OpDef kQLinearGlobalAveragePool, kQLinearAveragePool, kQLinearConcat;
 
 }  // namespace tutti::ops

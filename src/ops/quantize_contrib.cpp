@@ -23,6 +23,7 @@ bool is_byte(DType d) { return d == DType::kUInt8 || d == DType::kInt8; }
 
 Status infer_unary(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
+  TUTTI_TRY(expect_present(context, 3));
   context.set_output(0, context.input(0));
   return ok_status();
 }
@@ -52,6 +53,7 @@ Status eval_leaky_relu(EvalContext& context) {
 
 Status infer_binary(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
+  for (const int required : {3, 4, 6}) TUTTI_TRY(expect_present(context, required));
   TUTTI_TRY(expect_same_dtype(context, 0, 3));
   std::optional<Shape> shape;
   if (context.shape(0) && context.shape(3)) shape = TUTTI_TRY(ir::broadcast(*context.shape(0), *context.shape(3)));
@@ -114,6 +116,7 @@ Status eval_softmax(EvalContext& context) {
 Status infer_global_pool(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
   TUTTI_TRY(expect_rank_at_least(context, 0, 3));
+  TUTTI_TRY(expect_present(context, 3));
   std::optional<Shape> shape = context.shape(0);
   const bool last = context.attrs<QLinearGlobalPoolAttrs>().channels_last;
   for (size_t i = last ? 1 : 2; shape && i < shape->size() - (last ? 1 : 0); ++i) (*shape)[i] = ir::Dim(1);
@@ -186,39 +189,39 @@ constexpr ir::Tolerance kTolerance = ir::Tolerance::kApproximate;
 }  // namespace
 
 const ir::OpDef kQLinearAdd{.name = "QLinearAdd",
-                            .min_inputs = 7,
+                            .min_inputs = 2,
                             .max_inputs = 8,
                             .infer = infer_binary,
                             .eval = eval_add,
                             .tolerance = kTolerance};
 const ir::OpDef kQLinearMul{.name = "QLinearMul",
-                            .min_inputs = 7,
+                            .min_inputs = 2,
                             .max_inputs = 8,
                             .infer = infer_binary,
                             .eval = eval_mul,
                             .tolerance = kTolerance};
 const ir::OpDef kQLinearSigmoid{.name = "QLinearSigmoid",
-                                .min_inputs = 4,
+                                .min_inputs = 2,
                                 .max_inputs = 5,
                                 .infer = infer_unary,
                                 .eval = eval_sigmoid,
                                 .tolerance = kTolerance};
 const ir::OpDef kQLinearLeakyRelu{.name = "QLinearLeakyRelu",
-                                  .min_inputs = 4,
+                                  .min_inputs = 2,
                                   .max_inputs = 5,
                                   .make_attrs = ir::make_attrs<QLinearLeakyReluAttrs>,
                                   .infer = infer_unary,
                                   .eval = eval_leaky_relu,
                                   .tolerance = kTolerance};
 const ir::OpDef kQLinearSoftmax{.name = "QLinearSoftmax",
-                                .min_inputs = 4,
+                                .min_inputs = 2,
                                 .max_inputs = 5,
                                 .make_attrs = ir::make_attrs<QLinearSoftmaxAttrs>,
                                 .infer = infer_unary,
                                 .eval = eval_softmax,
                                 .tolerance = kTolerance};
 const ir::OpDef kQLinearGlobalAveragePool{.name = "QLinearGlobalAveragePool",
-                                          .min_inputs = 4,
+                                          .min_inputs = 2,
                                           .max_inputs = 5,
                                           .make_attrs = ir::make_attrs<QLinearGlobalPoolAttrs>,
                                           .infer = infer_global_pool,
