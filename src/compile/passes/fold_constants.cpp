@@ -41,7 +41,9 @@ bool may_be_worth_it(const ir::Graph& graph, const ir::Node& node) {
   return bytes <= std::max(kAlwaysFoldBytes, kGrowth * input_bytes(graph, node));
 }
 
-std::optional<ir::Patch> fold(const ir::Graph& graph, ir::NodeId id) {
+}  // namespace
+
+std::optional<ir::Patch> fold_node(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (node.op->has(ir::kRandom) || !node.bodies.empty() || !has_only_constant_inputs(graph, node) ||
       !may_be_worth_it(graph, node))
@@ -68,10 +70,8 @@ std::optional<ir::Patch> fold(const ir::Graph& graph, ir::NodeId id) {
   return patch;
 }
 
-}  // namespace
-
 Result<PassStats> run_fold_constants(ir::Graph& graph, PassContext& context) {
-  const ir::Rule rules[] = {{"fold", {}, fold}};
+  const ir::Rule rules[] = {{"fold", {}, fold_node}};
   return apply_rules(graph, rules, context);
 }
 

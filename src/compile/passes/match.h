@@ -42,6 +42,9 @@ ir::Patch forward(const ir::Graph& graph, std::string_view name, const ir::Node&
 ir::Attrs attrs_with(const ir::OpDef& op, std::initializer_list<ir::AttrField> fields);
 ir::Tensor scalar_tensor(ir::DType dtype, double value);
 
+// The node's results as constants, when all of its inputs are constants and the results are not much larger than they.
+std::optional<ir::Patch> fold_node(const ir::Graph& graph, ir::NodeId node);
+
 Result<PassStats> apply_rules(ir::Graph& graph, std::span<const ir::Rule> rules, const PassContext& context);
 
 }  // namespace tutti::compile

@@ -1,5 +1,5 @@
-// shape_arithmetic: values known from shapes -> constants; Reshape and Expand targets -> constants. Needs: types,
-// dims_value. Leaves: no provable shape chains.
+// shape_arithmetic: values known from shapes, and integers computed from constants -> constants; Reshape and Expand
+// targets -> constants. Needs: types, dims_value. Leaves: no provable shape chains.
 #include "compile/passes/match.h"
 #include "compile/passes/passes.h"
 
@@ -93,6 +93,17 @@ std::optional<ir::Patch> expand_target(const Graph& graph, NodeId id) {
   return patch;
 }
 
+// Small integers from constants: pads, slices and targets that the shapes of what follows hang on. One fixpoint with
+// the other rules, because each shape that becomes known makes more of them constant.
+std::optional<ir::Patch> fold_integers(const Graph& graph, NodeId id) {
+  for (const ir::ValueId out : graph.node(id).outputs) {
+    if (out == ir::kNoValue) continue;
+    const ir::DType dtype = dtype_of(graph, out);
+    if (!is_integer(dtype) && dtype != ir::DType::kBool) return std::nullopt;
+  }
+  return fold_node(graph, id);
+}
+
 }  // namespace
 
 Result<PassStats> run_shape_arithmetic(ir::Graph& graph, PassContext& context) {
@@ -100,6 +111,7 @@ Result<PassStats> run_shape_arithmetic(ir::Graph& graph, PassContext& context) {
       {"reshape_target", ops_named({"Reshape"}), reshape_target},
       {"expand_target", ops_named({"Expand"}), expand_target},
       {"known_value", {}, known_value},
+      {"fold_integers", {}, fold_integers},
   };
   return apply_rules(graph, rules, context);
 }
