@@ -21,6 +21,7 @@
 #include "ops/determinant.h"
 #include "ops/einsum.h"
 #include "ops/fused.h"
+#include "ops/fused_attention.h"
 #include "ops/grid_sample.h"
 #include "ops/indexing.h"
 #include "ops/pointwise.h"
@@ -217,6 +218,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kFusedConv,
         &kMaxPoolNhwc,
         &kAveragePoolNhwc, &kLinear,
+        &kFusedAttention,
     };
     std::sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     for (size_t i = 1; i < list.size(); ++i)
