@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <limits>
 
 #include "ir/shape.h"
@@ -11,8 +9,8 @@ namespace tutti::ir {
 struct DimAtom {
   enum class Kind : uint8_t { kSymbol, kFloorDiv, kMin, kMax };
   Kind kind = Kind::kSymbol;
-  std::string text;  // canonical; identity of the atom
-  Dim a, b;          // operands of the operations
+  std::string text;           // canonical; identity of the atom
+  std::vector<Dim> operands;  // of the operations; min and max: two or more, in the order of their texts
 };
 
 namespace {
@@ -61,8 +59,17 @@ struct DimBuilder {
   static Dim from_atom(DimAtom atom) {
     return make(0, {DimTerm{1, {std::make_shared<const DimAtom>(std::move(atom))}}});
   }
-  static Dim operation(Kind kind, std::string_view name, const Dim& a, const Dim& b) {
-    return from_atom({kind, fmt::format("{}({},{})", name, a.text(), b.text()), a, b});
+  static Dim operation(Kind kind, std::string_view name, std::vector<Dim> operands) {
+    std::string text(name);
+    for (size_t i = 0; i < operands.size(); ++i) text += (i ? "," : "(") + operands[i].text();
+    return from_atom({kind, text + ")", std::move(operands)});
+  }
+  // The operands when this is nothing but one operation of that kind, else null.
+  static const std::vector<Dim>* operands_of(const Dim& d, Kind kind) {
+    if (d.constant_ != 0 || terms(d).size() != 1) return nullptr;
+    const DimTerm& term = terms(d)[0];
+    return term.coefficient == 1 && term.atoms.size() == 1 && term.atoms[0]->kind == kind ? &term.atoms[0]->operands
+                                                                                          : nullptr;
   }
   static const Terms& terms(const Dim& d) {
     static const Terms kNone;
@@ -112,7 +119,7 @@ std::optional<Dim> DimBuilder::exact_divide(const Dim& a, const Dim& b) {
   return make(constant, std::move(out));
 }
 
-Dim Dim::symbol(std::string_view name) { return DimBuilder::from_atom({Kind::kSymbol, std::string(name), {}, {}}); }
+Dim Dim::symbol(std::string_view name) { return DimBuilder::from_atom({Kind::kSymbol, std::string(name), {}}); }
 
 std::optional<std::string> Dim::symbol_name() const {
   if (constant_ != 0 || !terms_ || terms_->size() != 1) return std::nullopt;
@@ -166,24 +173,61 @@ Dim Dim::floor_div(const Dim& a, const Dim& b) {
     const Dim inner = DimBuilder::make(remainder, std::move(rest));
     const Dim outer = DimBuilder::make(quotient, std::move(whole));
     if (inner.is_constant()) return outer + Dim(floor_divide(inner.constant_, b.constant_));
-    return outer + DimBuilder::operation(Kind::kFloorDiv, "floordiv", inner, b);
+    return outer + DimBuilder::operation(Kind::kFloorDiv, "floordiv", {inner, b});
   }
-  return DimBuilder::operation(Kind::kFloorDiv, "floordiv", a, b);
+  return DimBuilder::operation(Kind::kFloorDiv, "floordiv", {a, b});
 }
 
-Dim Dim::min(const Dim& a, const Dim& b) {
-  const Dim difference = a - b;
-  if (difference.is_constant()) return difference.constant_ <= 0 ? a : b;
-  return a.text() < b.text() ? DimBuilder::operation(Kind::kMin, "min", a, b)
-                             : DimBuilder::operation(Kind::kMin, "min", b, a);
+namespace {
+
+constexpr size_t kMaxOperands = 16;  // larger sets stay nested: they are compared pair by pair
+constexpr int kMaxLook = 4;          // how far into nested operations a comparison looks
+
+// Provably a <= b, whatever the symbols are.
+bool never_exceeds(const Dim& a, const Dim& b, int look = kMaxLook) {
+  if (const auto difference = (a - b).constant()) return *difference <= 0;
+  if (look == 0) return false;
+  const auto* low = DimBuilder::operands_of(a, Kind::kMin);
+  const auto* high = DimBuilder::operands_of(b, Kind::kMax);
+  const auto below = [&](const Dim& d) { return never_exceeds(d, b, look - 1); };
+  const auto above = [&](const Dim& d) { return never_exceeds(a, d, look - 1); };
+  if (low && std::any_of(low->begin(), low->end(), below)) return true;
+  if (high && std::any_of(high->begin(), high->end(), above)) return true;
+  low = DimBuilder::operands_of(b, Kind::kMin);
+  high = DimBuilder::operands_of(a, Kind::kMax);
+  return (low && std::all_of(low->begin(), low->end(), above)) ||
+         (high && std::all_of(high->begin(), high->end(), below));
 }
 
-Dim Dim::max(const Dim& a, const Dim& b) {
-  const Dim difference = a - b;
-  if (difference.is_constant()) return difference.constant_ >= 0 ? a : b;
-  return a.text() < b.text() ? DimBuilder::operation(Kind::kMax, "max", a, b)
-                             : DimBuilder::operation(Kind::kMax, "max", b, a);
+// One set of operands, none of which another makes redundant: max(max(n,m),n) = max(m,n), max(min(8,n),n) = n.
+Dim extreme(Kind kind, std::string_view name, const Dim& a, const Dim& b) {
+  const auto decided_by = [&](const Dim& x, const Dim& y) {
+    return kind == Kind::kMax ? never_exceeds(x, y) : never_exceeds(y, x);
+  };
+  std::vector<Dim> all;
+  for (const Dim* side : {&a, &b}) {
+    const auto* nested = DimBuilder::operands_of(*side, kind);
+    if (nested)
+      all.insert(all.end(), nested->begin(), nested->end());
+    else
+      all.push_back(*side);
+  }
+  if (all.size() > kMaxOperands) all = {a, b};
+  std::vector<Dim> kept;
+  for (const Dim& next : all) {
+    if (std::any_of(kept.begin(), kept.end(), [&](const Dim& other) { return decided_by(next, other); })) continue;
+    std::erase_if(kept, [&](const Dim& other) { return decided_by(other, next); });
+    kept.push_back(next);
+  }
+  if (kept.size() == 1) return kept[0];
+  std::sort(kept.begin(), kept.end(), [](const Dim& x, const Dim& y) { return x.text() < y.text(); });
+  return DimBuilder::operation(kind, name, std::move(kept));
 }
+
+}  // namespace
+
+Dim Dim::min(const Dim& a, const Dim& b) { return extreme(Kind::kMin, "min", a, b); }
+Dim Dim::max(const Dim& a, const Dim& b) { return extreme(Kind::kMax, "max", a, b); }
 
 bool operator==(const Dim& a, const Dim& b) {
   if (a.constant_ != b.constant_) return false;
@@ -200,21 +244,32 @@ bool Dim::never_equal(const Dim& a, const Dim& b) {
   return difference.is_constant() && difference.constant_ != 0;
 }
 
+namespace {
+
+std::optional<int64_t> atom_value(const DimAtom& atom, const SymbolValues& values) {
+  if (atom.kind == Kind::kSymbol) {
+    const auto found = values.find(atom.text);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::vector<int64_t> operands;
+  for (const Dim& operand : atom.operands) {
+    const auto value = operand.evaluate(values);
+    if (!value) return std::nullopt;
+    operands.push_back(*value);
+  }
+  if (atom.kind == Kind::kMin) return *std::min_element(operands.begin(), operands.end());
+  if (atom.kind == Kind::kMax) return *std::max_element(operands.begin(), operands.end());
+  return operands[1] == 0 ? std::nullopt : std::optional(floor_divide(operands[0], operands[1]));
+}
+
+}  // namespace
+
 std::optional<int64_t> Dim::evaluate(const SymbolValues& values) const {
   __int128 sum = constant_;
   for (const DimTerm& term : DimBuilder::terms(*this)) {
     __int128 product = term.coefficient;
     for (const auto& atom : term.atoms) {
-      std::optional<int64_t> value;
-      if (atom->kind == Kind::kSymbol) {
-        if (auto found = values.find(atom->text); found != values.end()) value = found->second;
-      } else {
-        const auto a = atom->a.evaluate(values), b = atom->b.evaluate(values);
-        if (!a || !b) return std::nullopt;
-        if (atom->kind == Kind::kFloorDiv && *b != 0) value = floor_divide(*a, *b);
-        if (atom->kind == Kind::kMin) value = std::min(*a, *b);
-        if (atom->kind == Kind::kMax) value = std::max(*a, *b);
-      }
+      const auto value = atom_value(*atom, values);
       if (!value) return std::nullopt;
       product *= *value;
       if (product > INT64_MAX || product < INT64_MIN) return std::nullopt;
@@ -238,9 +293,16 @@ Range atom_range(const DimAtom& atom, const SymbolRanges& ranges) {
     auto found = ranges.find(atom.text);
     return found == ranges.end() ? Range{} : found->second;
   }
-  const Range a = atom.a.range(ranges), b = atom.b.range(ranges);
-  if (atom.kind == Kind::kMin) return {std::min(a.min, b.min), std::min(a.max, b.max)};
-  if (atom.kind == Kind::kMax) return {std::max(a.min, b.min), std::max(a.max, b.max)};
+  if (atom.kind != Kind::kFloorDiv) {
+    Range out = atom.operands[0].range(ranges);
+    for (const Dim& operand : atom.operands) {
+      const Range next = operand.range(ranges);
+      out = atom.kind == Kind::kMin ? Range{std::min(out.min, next.min), std::min(out.max, next.max)}
+                                    : Range{std::max(out.min, next.min), std::max(out.max, next.max)};
+    }
+    return out;
+  }
+  const Range a = atom.operands[0].range(ranges), b = atom.operands[1].range(ranges);
   if (b.min <= 0) return {INT64_MIN, INT64_MAX};
   const int64_t ends[] = {floor_divide(a.min, b.min), floor_divide(a.min, b.max), floor_divide(a.max, b.min),
                           floor_divide(a.max, b.max)};
@@ -269,10 +331,14 @@ Dim Dim::substitute(const std::map<std::string, Dim, std::less<>>& by) const {
         product = product * (found == by.end() ? Dim::symbol(atom->text) : found->second);
         continue;
       }
-      const Dim a = atom->a.substitute(by), b = atom->b.substitute(by);
-      product = product * (atom->kind == Kind::kFloorDiv ? floor_div(a, b)
-                           : atom->kind == Kind::kMin    ? min(a, b)
-                                                         : max(a, b));
+      Dim value = atom->operands[0].substitute(by);
+      for (size_t i = 1; i < atom->operands.size(); ++i) {
+        const Dim next = atom->operands[i].substitute(by);
+        value = atom->kind == Kind::kFloorDiv ? floor_div(value, next)
+                : atom->kind == Kind::kMin    ? min(value, next)
+                                              : max(value, next);
+      }
+      product = product * value;
     }
     sum = sum + product;
   }
@@ -282,12 +348,8 @@ Dim Dim::substitute(const std::map<std::string, Dim, std::less<>>& by) const {
 void Dim::collect_symbols(std::vector<std::string>& into) const {
   for (const DimTerm& term : DimBuilder::terms(*this)) {
     for (const auto& atom : term.atoms) {
-      if (atom->kind == Kind::kSymbol) {
-        into.push_back(atom->text);
-      } else {
-        atom->a.collect_symbols(into);
-        atom->b.collect_symbols(into);
-      }
+      if (atom->kind == Kind::kSymbol) into.push_back(atom->text);
+      for (const Dim& operand : atom->operands) operand.collect_symbols(into);
     }
   }
 }
@@ -307,84 +369,5 @@ std::string Dim::text() const {
   if (constant_ != 0) out += fmt::format("{:+}", constant_);
   return out;
 }
-
-namespace {
-
-// Recursive descent over: sum := term (('+'|'-') term)*, term := factor ('*' factor)*, factor := number | name | name
-// '(' sum ',' sum ')'.
-class DimParser {
- public:
-  explicit DimParser(std::string_view text) : text_(text) {}
-
-  Result<Dim> parse_all() {
-    Dim out = TUTTI_TRY(sum());
-    if (at_ != text_.size()) return unexpected();
-    return out;
-  }
-
- private:
-  Error unexpected() const {
-    return make_error(Code::kInvalidInput, "dimension '{}': unexpected '{}' at {}, expected an expression like 2*n+1",
-                      text_, at_ < text_.size() ? text_.substr(at_, 1) : "end", at_);
-  }
-  bool take(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  Result<Dim> sum() {
-    if (++depth_ > 64) return unexpected();
-    const bool negative = take('-');
-    Dim out = TUTTI_TRY(term());
-    if (negative) out = Dim(0) - out;
-    while (true) {
-      if (take('+'))
-        out = out + TUTTI_TRY(term());
-      else if (take('-'))
-        out = out - TUTTI_TRY(term());
-      else
-        break;
-    }
-    --depth_;
-    return out;
-  }
-  Result<Dim> term() {
-    Dim out = TUTTI_TRY(factor());
-    while (take('*')) out = out * TUTTI_TRY(factor());
-    return out;
-  }
-  Result<Dim> factor() {
-    int64_t number = 0;
-    const char* begin = text_.data() + at_;
-    const char* end = text_.data() + text_.size();
-    if (begin < end && (std::isdigit(static_cast<unsigned char>(*begin)) || *begin == '-')) {
-      auto [stop, code] = std::from_chars(begin, end, number);
-      if (code != std::errc()) return unexpected();
-      at_ += static_cast<size_t>(stop - begin);
-      return Dim(number);
-    }
-    const size_t start = at_;
-    while (at_ < text_.size() && std::string_view("+-*(),[]").find(text_[at_]) == std::string_view::npos) ++at_;
-    const std::string_view name = text_.substr(start, at_ - start);
-    if (name.empty()) return unexpected();
-    if (!take('(')) return Dim::symbol(name);
-    const Dim a = TUTTI_TRY(sum());
-    if (!take(',')) return unexpected();
-    const Dim b = TUTTI_TRY(sum());
-    if (!take(')')) return unexpected();
-    if (name == "floordiv") return Dim::floor_div(a, b);
-    if (name == "min") return Dim::min(a, b);
-    if (name == "max") return Dim::max(a, b);
-    return unexpected();
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-  int depth_ = 0;
-};
-
-}  // namespace
-
-Result<Dim> Dim::parse(std::string_view text) { return DimParser(text).parse_all(); }
 
 }  // namespace tutti::ir
