@@ -18,9 +18,11 @@ Status check_arity(const Node& node) {
   TUTTI_TRY(check_count("inputs", static_cast<int>(node.inputs.size()), op.min_inputs, op.max_inputs));
   TUTTI_TRY(check_count("outputs", static_cast<int>(node.outputs.size()), op.min_outputs, op.max_outputs));
   TUTTI_TRY(check_count("bodies", static_cast<int>(node.bodies.size()), op.body_count, op.body_count));
-  for (int i = 0; i < op.min_inputs && op.max_inputs < kAnyCount; ++i)
-    if (node.inputs[static_cast<size_t>(i)] == kNoValue)
-      return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
+  // Elements of a variadic input are all needed; control flow has optional inputs of its own and checks them.
+  const bool variadic = op.max_inputs >= kAnyCount;
+  const auto required = variadic ? node.inputs.size() : static_cast<size_t>(op.min_inputs);
+  for (size_t i = 0; i < required && !op.has(kControl); ++i)
+    if (node.inputs[i] == kNoValue) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
   return {};
 }
 

@@ -22,6 +22,7 @@ ValueType input_type(const InferContext& context, int i) {
 // ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_if(InferContext& context) {
+  if (!context.has_input(0)) return Error(Code::kInvalidModel, "the condition of If: found none, expected one bool");
   if (context.dtype(0) != DType::kBool)
     return make_error(Code::kInvalidModel, "the condition of If is {}, expected one bool", context.input(0).text());
   std::vector<ValueType> captures;
@@ -64,9 +65,9 @@ Status check_additional(int64_t additional, int inputs) {
 Status infer_sequence_map(InferContext& context) {
   const int64_t additional = context.attrs<SequenceMapAttrs>().additional;
   TUTTI_TRY(check_additional(additional, context.input_count()));
-  if (context.input(0).kind != ValueType::Kind::kSequence)
+  if (!context.has_input(0) || context.input(0).kind != ValueType::Kind::kSequence)
     return make_error(Code::kInvalidModel, "the first input of SequenceMap is {}, expected a sequence",
-                      context.input(0).text());
+                      context.has_input(0) ? context.input(0).text() : "absent");
   std::vector<ValueType> body_inputs;
   for (int i = 0; i < context.input_count(); ++i) {
     ValueType type = input_type(context, i);

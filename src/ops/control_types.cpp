@@ -1,5 +1,7 @@
 #include "ops/control_types.h"
 
+#include <algorithm>
+
 namespace tutti::ops {
 
 using ir::Dim;
@@ -20,6 +22,21 @@ Result<ValueType> merge_kinds(const ValueType& a, const ValueType& b) {
                       "a value is {} on one path and {} on another; both must be of one element type", a.text(),
                       b.text());
   return merged;
+}
+
+constexpr int kMostLoopsBelowKnownDims = 2, kMostLoopsBelowOpenDims = 7;
+
+// Levels of loops inside the node's bodies.
+int loops_below(const ir::Node& node) {
+  int deepest = 0;
+  for (const auto& body : node.bodies)
+    for (ir::NodeId id = body->first_node(); id != ir::kNoNode; id = body->next_node(id)) {
+      const ir::Node& inner = body->node(id);
+      if (inner.bodies.empty()) continue;
+      const bool is_loop = inner.op->name == "Loop" || inner.op->name == "Scan";
+      deepest = std::max(deepest, loops_below(inner) + (is_loop ? 1 : 0));
+    }
+  return deepest;
 }
 
 }  // namespace
@@ -61,7 +78,14 @@ ValueType BodyTypeExporter::operator()(ValueType type) {
 
 CarriedTypes::CarriedTypes(InferContext& context, std::vector<ValueType> initial)
     : context_(context), types_(std::move(initial)) {
-  for (const ValueType& type : types_) varying_.emplace_back(type.shape ? type.shape->size() : 0, false);
+  const int below = loops_below(context.node());
+  for (ValueType& type : types_) {
+    if (below > kMostLoopsBelowOpenDims) type.shape.reset();
+    const bool open = below > kMostLoopsBelowKnownDims;
+    varying_.emplace_back(type.shape ? type.shape->size() : 0, open);
+    for (size_t d = 0; open && type.shape && d < type.shape->size(); ++d)
+      (*type.shape)[d] = context_.fresh_dim("carried");
+  }
 }
 
 Result<bool> CarriedTypes::widen(std::span<const ValueType> produced) {

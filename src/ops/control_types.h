@@ -26,6 +26,9 @@ class BodyTypeExporter {
 };
 
 // Types of values that a loop carries from one iteration to the next, widened until the body maps them to themselves.
+// Each widening infers the body again, and with it the loops inside: only loops with few levels of loops below them
+// start from the types they are given. Those with more start with open dims, the outermost of many without a rank, so
+// that depth costs no more than a factor.
 class CarriedTypes {
  public:
   CarriedTypes(ir::InferContext& context, std::vector<ir::ValueType> initial);

@@ -150,14 +150,10 @@ Status infer_squeeze(InferContext& ctx) {
   for (int64_t axis : axes)
     if (in[static_cast<size_t>(axis)].is_constant() && !in[static_cast<size_t>(axis)].is(1))
       return make_error(Code::kInvalidModel, "axis {} of {} is not 1 and cannot be squeezed", axis, ir::shape_text(in));
-  if (!axes_value)
-    for (size_t i = 0; i < in.size(); ++i) {
-      if (!in[i].is_constant()) {  // whether it goes is known at run time only
-        ctx.set_output_unranked(0, ctx.dtype(0));
-        return ok_status();
-      }
-      if (in[i].is(1)) axes.push_back(static_cast<int64_t>(i));
-    }
+  // Without axes every 1 goes. An open dim counts as kept: where it turns out to be 1 the shapes of that run have a dim
+  // less, and what follows either takes that or refuses it.
+  for (size_t i = 0; i < in.size() && !axes_value; ++i)
+    if (in[i].is(1)) axes.push_back(static_cast<int64_t>(i));
   set_view(ctx, without_axes(in, axes));
   return ok_status();
 }

@@ -43,6 +43,20 @@ TEST(Graph, a_new_node_may_be_inserted_anywhere) {
   EXPECT_EQ(names(g), (std::vector<std::string>{"a", "d", "b", "c"}));
 }
 
+TEST(Graph, every_element_of_a_variadic_input_is_required) {
+  const OpDef any{.name = "Any", .min_inputs = 1, .max_inputs = kAnyCount, .infer = same_as_first};
+  for (const bool first : {true, false}) {
+    Graph g;
+    const ValueId x = g.add_input("x", floats());
+    g.add_node(
+        {.op = &any, .inputs = {first ? kNoValue : x, first ? x : kNoValue}, .output_names = {"y"}, .name = "any"});
+    const Status status = infer_graph(g);
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().text().find(first ? "input 0: found none" : "input 1: found none"), std::string::npos)
+        << status.error().text();
+  }
+}
+
 TEST(Graph, replacing_uses_moves_graph_outputs_too) {
   Graph g = diamond();
   const NodeId b = g.order()[1], c = g.order()[2];

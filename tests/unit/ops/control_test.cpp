@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "ir/infer.h"
 #include "ops/interpreter.h"
 #include "ops/sequence.h"
+#include "ops/view.h"
 #include "unit/ops/eval_support.h"
 
 namespace tutti::ops {
@@ -64,6 +67,60 @@ TEST(Loop, gives_empty_scan_outputs_of_the_right_type_when_it_never_runs) {
   auto out = interpret(made.graph, std::span(&input, 1));
   ASSERT_TRUE(out.ok()) << out.error().text();
   EXPECT_EQ((*out)[1].tensor().type_text(), "float32[0,2]");
+}
+
+// Loops inside loops; the innermost doubles what it is given, so that its size varies on every level.
+ir::NodeId add_nested_loop(Graph& graph, ir::ValueId limit, ir::ValueId x, int levels) {
+  auto body = std::make_unique<Graph>();
+  body->add_input("i", {});
+  const auto cond = body->add_input("cond", {});
+  const auto state = body->add_input("state", {});
+  const auto trips = body->add_input("trips", {});
+  ir::NodeId made;
+  if (levels == 1)
+    made =
+        body->add_node({.op = &kConcat, .attrs = ConcatAttrs{}, .inputs = {state, state}, .output_names = {"twice"}});
+  else
+    made = add_nested_loop(*body, trips, state, levels - 1);
+  body->add_output("cond", cond);
+  body->add_output("state", body->node(made).outputs[0]);
+  LoopAttrs attrs;
+  attrs.carried = 1;
+  ir::NodeSpec spec{.op = &kLoop, .attrs = attrs, .inputs = {limit, ir::kNoValue, x, limit}, .output_names = {"last"}};
+  spec.bodies.push_back(std::move(body));
+  return graph.add_node(std::move(spec));
+}
+
+std::string nested_loop_type(int levels) {
+  Graph graph;
+  const auto limit = graph.add_constant("trips", Tensor::scalar<int64_t>(1));
+  const auto x = graph.add_input("x", ValueType::tensor(DType::kFloat32, ir::Shape{ir::Dim(2), ir::Dim(3)}));
+  const auto loop = add_nested_loop(graph, limit, x, levels);
+  const Status status = ir::infer_graph(graph);
+  EXPECT_TRUE(status.ok()) << status.error().text();
+  return graph.value(graph.node(loop).outputs[0]).type.text();
+}
+
+TEST(Loop, infers_few_levels_exactly_and_many_in_a_bounded_number_of_steps) {
+  EXPECT_TRUE(nested_loop_type(3).ends_with(",3]")) << nested_loop_type(3);  // only the doubled dim is open
+  EXPECT_TRUE(nested_loop_type(5).starts_with("float32[")) << nested_loop_type(5);
+  const auto start = std::chrono::steady_clock::now();
+  nested_loop_type(30);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST(If, needs_its_condition) {
+  Graph graph;
+  const auto x = graph.add_input("x", ValueType::tensor(DType::kFloat32, ir::Shape{ir::Dim(2)}));
+  ir::NodeSpec spec{.op = &kIf, .inputs = {ir::kNoValue, x}, .output_names = {"y"}};
+  for (int i = 0; i < 2; ++i) {
+    spec.bodies.push_back(std::make_unique<Graph>());
+    spec.bodies.back()->add_output("y", spec.bodies.back()->add_input("x", {}));
+  }
+  graph.add_node(std::move(spec));
+  const Status status = ir::infer_graph(graph);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().text().find("found none, expected one bool"), std::string::npos) << status.error().text();
 }
 
 TEST(Sequence, inserts_at_positions_counted_from_either_end_and_refuses_others) {
