@@ -7,6 +7,7 @@
 
 #include "compile/compiler.h"
 #include "compile/passes/passes.h"
+#include "engine/file_pages.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 
@@ -59,6 +60,14 @@ Status dump(const ir::Graph& graph, const std::string& folder, size_t index, std
   return {};
 }
 
+// A pass may have read all weights: their mapped pages go back to the system.
+void drop_weights(const ir::Graph& graph) {
+  for (ir::ValueId id = 0; id < graph.value_capacity(); ++id)
+    if (graph.value(id).alive && graph.value(id).is_constant()) engine::drop_pages(graph.value(id).constant);
+  for (ir::NodeId id = graph.first_node(); id != ir::kNoNode; id = graph.next_node(id))
+    for (const auto& body : graph.node(id).bodies) drop_weights(*body);
+}
+
 Status run_pass(const Pass& pass, ir::Graph& graph, const CompileOptions& options, CompileReport& report) {
   using Clock = std::chrono::steady_clock;
   PassContext context{.patch_limit = options.stop_after_patch - report.patches, .backend = options.backend};
@@ -69,6 +78,7 @@ Status run_pass(const Pass& pass, ir::Graph& graph, const CompileOptions& option
   entry.patches = stats.patches;
   entry.by_rule = std::move(stats.by_rule);
   entry.nodes_after = graph.node_count();
+  drop_weights(graph);
   report.patches += entry.patches;
   report.passes.push_back(std::move(entry));
   if (options.verify_passes) TUTTI_TRY(ir::verify_graph(graph));

@@ -5,6 +5,7 @@
 
 #include "compile/rounding_bound.h"
 #include "compile/sampled_reference.h"
+#include "engine/file_pages.h"
 #include "ops/interpreter.h"
 #include "ops/sample_inputs.h"
 #include "ops/tolerance.h"
@@ -23,7 +24,17 @@ class StepChecker {
  public:
   explicit StepChecker(VerifyReport& report) : report_(report) {}
 
+  // The weights that the reference has read are given back to the system: they are mapped, and the kernels have their
+  // own form of them.
   Status check(const exec::StepEvent& event) {
+    Status status = compare_step(event);
+    for (const Datum& in : event.inputs)
+      if (in.is_tensor()) engine::drop_pages(in.tensor());
+    return status;
+  }
+
+ private:
+  Status compare_step(const exec::StepEvent& event) {
     const Node& node = event.graph.node(event.node);
     // Random results cannot be compared; control flow is checked step by step inside its bodies.
     if (node.op->has(ir::kRandom) || node.op->has(ir::kControl)) return {};
@@ -40,7 +51,6 @@ class StepChecker {
     return {};
   }
 
- private:
   static bool is_heavy(const exec::StepEvent& event, const Node& node) {
     return event.outputs.size() == 1 && event.outputs[0].is_tensor() &&
            estimate_flops(node, event.inputs, event.outputs[0].tensor()) > kHeavyFlops;
@@ -120,7 +130,12 @@ std::vector<Trial> trials_of(VerifyLevel level) {
 
 Status compare_whole(const VerifyRequest& request, std::span<const Datum> inputs, std::span<const Datum> outputs) {
   if (!request.original) return {};
-  auto reference = TUTTI_TRY(ops::interpret(*request.original, inputs));
+  // Mapped weights are given back as soon as they have been read.
+  const auto drop = [](ir::NodeId, std::span<const Datum> read, std::span<const Datum>) {
+    for (const Datum& in : read)
+      if (in.is_tensor()) engine::drop_pages(in.tensor());
+  };
+  auto reference = TUTTI_TRY(ops::interpret(*request.original, inputs, {.on_node = drop}));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = request.original->outputs()[i].name;
     // Differences add up over a whole graph: the approximate bound, ten times over.

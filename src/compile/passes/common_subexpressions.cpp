@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "compile/passes/passes.h"
+#include "engine/file_pages.h"
 #include "ir/content_hash.h"
 #include "ir/op_def.h"
 
@@ -51,6 +52,7 @@ class Merger {
       auto same = begin;
       while (same != end && !identical(graph_.value(same->second).constant, value.constant)) ++same;
       if (same == end) {
+        engine::drop_pages(value.constant);
         known.emplace(hash, id);
         continue;
       }

@@ -4,6 +4,7 @@
 
 #include "compile/passes/match.h"
 #include "compile/passes/passes.h"
+#include "engine/file_pages.h"
 #include "ir/op_def.h"
 #include "ops/interpreter.h"
 
@@ -59,6 +60,8 @@ std::optional<ir::Patch> fold_node(const ir::Graph& graph, ir::NodeId id) {
                                                           .inputs = inputs,
                                                           .output_count = static_cast<int>(node.outputs.size()),
                                                           .wanted = {wanted.get(), node.outputs.size()}});
+  for (const ir::Datum& in : inputs)
+    if (in.is_tensor()) engine::drop_pages(in.tensor());
   // What fails here would fail at run time, if it is ever run: the error belongs there.
   if (!results.ok()) return std::nullopt;
   ir::Patch patch(graph, "fold");
