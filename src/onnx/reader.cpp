@@ -41,7 +41,9 @@ Result<std::unique_ptr<pb::ModelProto>> parse_model(std::span<const std::byte> b
   Status parsed = parse_message(bytes, depth, "not an ONNX file", *model);
   if (!parsed.ok())
     return parsed.take_error().with_hint(
-        "was the download cut short, or is this another format (or a Git LFS pointer)?");
+        fmt::format("was the download cut short, is this another format (or a Git LFS pointer), or are bodies nested "
+                    "deeper than {}?",
+                    options.max_nesting));
   if (!model->has_graph())
     return make_error(Code::kInvalidModel, "not an ONNX file: found a message without a graph, expected a ModelProto");
   return model;
