@@ -38,7 +38,7 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
   const KernelQuery& query = context.query;
   const Binary op = *vector_op(query.op.name);
   BroadcastPlan plan(query.outputs[0].dims, {query.inputs[0].dims, query.inputs[1].dims});
-  const double cost = 0.3 + 10.0 / static_cast<double>(std::max<int64_t>(1, plan.run_length()));
+  const double cost = 0.15 + 8.0 / static_cast<double>(std::max<int64_t>(1, plan.run_length()));
   return make_kernel([op, cost, plan = std::move(plan)](const RunContext& c) {
     const float *a = input<float>(c, 0), *b = input<float>(c, 1);
     float* dst = output<float>(c, 0);

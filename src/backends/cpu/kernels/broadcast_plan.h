@@ -32,19 +32,26 @@ class BroadcastPlan {
 
 template <class F>
 void BroadcastPlan::for_range(int64_t begin, int64_t end, F&& f) const {
+  const size_t axes = dims_.size();
   const int64_t inner = dims_.back();
   int64_t offsets[kMaxOperands];
   while (begin < end) {
-    int64_t rest = begin / inner;
-    const int64_t at = begin % inner, length = std::min(inner - at, end - begin);
+    int64_t rest = begin / inner, at = begin % inner;
+    int64_t runs = axes > 1 ? dims_[axes - 2] - rest % dims_[axes - 2] : 1;  // until an outer axis moves
     for (size_t o = 0; o < strides_.size(); ++o) offsets[o] = at * strides_[o].back();
-    for (size_t axis = dims_.size() - 1; axis-- > 0;) {
+    for (size_t axis = axes - 1; axis-- > 0;) {
       const int64_t index = rest % dims_[axis];
       rest /= dims_[axis];
       for (size_t o = 0; o < strides_.size(); ++o) offsets[o] += index * strides_[o][axis];
     }
-    f(begin, length, static_cast<const int64_t*>(offsets));
-    begin += length;
+    for (; runs > 0 && begin < end; --runs) {
+      const int64_t length = std::min(inner - at, end - begin);
+      f(begin, length, static_cast<const int64_t*>(offsets));
+      begin += length;
+      if (axes > 1)
+        for (size_t o = 0; o < strides_.size(); ++o) offsets[o] += strides_[o][axes - 2] - at * strides_[o].back();
+      at = 0;
+    }
   }
 }
 

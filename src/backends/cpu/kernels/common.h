@@ -42,17 +42,16 @@ Result<std::unique_ptr<Kernel>> make_kernel(F run, size_t workspace_bytes = 0) {
   return std::unique_ptr<Kernel>(new LambdaKernel<F>(std::move(run), workspace_bytes));
 }
 
-// Runs body(begin, end) over [0, count) in ranges that cost about 20 us each, which repays waking another thread; at
-// most 256 of them. The borders depend on count and cost alone.
+// Runs body(begin, end) over [0, count) in equal ranges that cost about 6 us each, so that threads end at about the
+// same time; at most 256 of them, and one when all of it costs less than waking another thread repays. The borders
+// depend on count and cost alone.
 inline void split(ThreadPool& threads, int64_t count, double nanoseconds_each,
                   FunctionRef<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
-  const double per_range = 20000 / std::max(nanoseconds_each, 1e-3);
-  const int64_t wanted =
-      per_range > static_cast<double>(count) ? count : std::max<int64_t>(1, static_cast<int64_t>(per_range));
-  const int64_t grain = std::max(wanted, (count + 255) / 256);
-  if (grain >= count) return body(0, count);
-  threads.parallel_ranges(count, grain, body);
+  const double total = static_cast<double>(count) * nanoseconds_each;
+  if (total < 12000) return body(0, count);
+  const int64_t ranges = std::min<int64_t>(count, total >= 256 * 6000.0 ? 256 : static_cast<int64_t>(total / 6000));
+  threads.parallel_ranges(count, (count + ranges - 1) / ranges, body);
 }
 
 template <class T>

@@ -78,7 +78,7 @@ void convolve(const Depthwise& s, ThreadPool& threads, const Pointers& at) {
                 rows = s.shape.batch * s.shape.height().out;
   const double work = static_cast<double>(s.shape.taps() * std::min(s.shape.channels, kChannelBlock)) *
                       static_cast<double>(s.shape.width().out);
-  split(threads, rows * blocks, work / 20 + 20, [&](int64_t begin, int64_t end) {
+  split(threads, rows * blocks, work / 30 + 20, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run_row(s, at, i / blocks, i % blocks);
   });
 }

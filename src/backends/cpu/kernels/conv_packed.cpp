@@ -9,12 +9,19 @@ namespace tutti::cpu {
 namespace {
 
 constexpr int64_t kTableEntries = 8192;  // pointers per task, on the stack
-constexpr int64_t kPatchFloats = 16384;  // copied patches per task, on the stack
+constexpr int64_t kPatchFloats = 16384;  // copied lines of windows per task, on the stack
+
+// How the left side of the product is reached.
+enum class Left : uint8_t {
+  kRows,   // a 1x1 window on every pixel: the input is the left side
+  kTaps,   // a pointer per pixel and tap
+  kLines,  // few channels: a pointer per line of a window, whose pixels are neighbours; so the inner loop is long
+};
 
 struct PackedConv {
   ConvShape shape;
   GemmGrid grid;
-  bool copy_patches = false;  // few channels: patches are copied together, so that the inner loop is long
+  Left left = Left::kTaps;
   bool has_bias = false, has_residual = false;
   std::shared_ptr<const ir::Tensor> weights;
   std::vector<float> zeros;  // what padding points to
@@ -28,12 +35,22 @@ struct PackedConv {
   }
 };
 
-int64_t max_block_rows(const ConvShape& shape, bool copy_patches) {
-  const int64_t rows = kTableEntries / std::max<int64_t>(1, shape.taps());
-  return copy_patches ? std::min(rows, kPatchFloats / (shape.taps() * shape.group_channels())) : rows;
+Left left_of(const ConvShape& shape) {
+  if (shape.taps() > 1) return shape.group_channels() < 16 ? Left::kLines : Left::kTaps;
+  for (const WindowAxis& axis : shape.axes)
+    if (axis.stride != 1 || axis.pad_begin != 0 || axis.out != axis.in) return Left::kTaps;
+  return Left::kRows;
 }
 
-bool few_channels(const ConvShape& shape) { return shape.group_channels() < 16 && shape.taps() > 1; }
+// 0: no bound.
+int64_t max_block_rows(const ConvShape& shape) {
+  switch (left_of(shape)) {
+    case Left::kRows: return 0;
+    case Left::kTaps: return kTableEntries / shape.taps();
+    case Left::kLines: break;
+  }
+  return std::min(kTableEntries / shape.height().kernel, kPatchFloats / (shape.taps() * shape.group_channels()));
+}
 
 std::optional<Refusal> supports(const KernelQuery& query) {
   if (auto refusal = refuse_unless_float(query)) return refusal;
@@ -43,28 +60,47 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims)
     return "the residual is not as large as the result";
   if (shape->group > 1 && shape->group_filters() < 4) return "groups of fewer than 4 filters";
-  if (max_block_rows(*shape, few_channels(*shape)) < 1) return "the window is too large";
+  if (left_of(*shape) != Left::kRows && max_block_rows(*shape) < 1) return "the window is too large";
   return std::nullopt;
 }
 
-// Calls f(tap, row, pointer) for each tap of output points [begin, end).
+// A run of output points [first, first + count) that lie in one row of one image.
+struct PixelRun {
+  int64_t image, row, column, first, count;
+};
+
+// Calls f(run) for output points [begin, end), counted from `begin`.
 template <class F>
-void for_each_tap(const PackedConv& s, const float* x, int64_t begin, int64_t end, F&& f) {
-  const WindowAxis h = s.shape.height(), w = s.shape.width();
-  const int64_t points = h.out * w.out, c = s.shape.channels;
-  for (int64_t r = begin; r < end; ++r) {
-    const int64_t image = r / points, y = r % points / w.out, column = r % w.out;
-    const float* base = x + image * h.in * w.in * c;
-    for (int64_t i = 0; i < h.kernel; ++i) {
-      const int64_t row = y * h.stride + i * h.dilation - h.pad_begin;
-      const bool row_inside = row >= 0 && row < h.in;
-      for (int64_t j = 0; j < w.kernel; ++j) {
-        const int64_t at = column * w.stride + j * w.dilation - w.pad_begin;
-        const bool inside = row_inside && at >= 0 && at < w.in;
-        f(i * w.kernel + j, r - begin, inside ? base + (row * w.in + at) * c : nullptr);
-      }
-    }
+void for_each_run(const ConvShape& shape, int64_t begin, int64_t end, F&& f) {
+  const int64_t height = shape.height().out, width = shape.width().out;
+  PixelRun run{begin / (height * width), begin / width % height, begin % width, 0, 0};
+  while (run.first < end - begin) {
+    run.count = std::min(width - run.column, end - begin - run.first);
+    f(run);
+    run.first += run.count;
+    run.column = 0;
+    if (++run.row == height) run.row = 0, ++run.image;
   }
+}
+
+// The input row that line `i` of a window reads, or null in the padding.
+const float* input_row(const ConvShape& shape, const float* x, const PixelRun& run, int64_t i) {
+  const WindowAxis h = shape.height();
+  const int64_t row = run.row * h.stride + i * h.dilation - h.pad_begin;
+  return row < 0 || row >= h.in ? nullptr : x + (run.image * h.in + row) * shape.width().in * shape.channels;
+}
+
+// Where tap `j` of a line reads for each pixel of a run; `zeros` outside of the row.
+void point_at(const ConvShape& shape, const PixelRun& run, const float* row, int64_t j, const float* zeros,
+              const float** table) {
+  const WindowAxis w = shape.width();
+  const int64_t start = run.column * w.stride + j * w.dilation - w.pad_begin;  // of the first pixel
+  const int64_t before = start >= 0 ? 0 : std::min(run.count, (-start + w.stride - 1) / w.stride);
+  const int64_t inside =
+      row == nullptr || start >= w.in ? before : std::clamp((w.in - 1 - start) / w.stride + 1, before, run.count);
+  std::fill(table, table + before, zeros);
+  for (int64_t r = before; r < inside; ++r) table[r] = row + (start + r * w.stride) * shape.channels;
+  std::fill(table + inside, table + run.count, zeros);
 }
 
 struct Pointers {
@@ -93,12 +129,25 @@ simd::GemmBlock make_block(const PackedConv& s, const Pointers& at, const GemmGr
   return g;
 }
 
-void run_by_pointers(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
-  const float* table[kTableEntries];
-  const int64_t offset = group * s.shape.group_channels();
+void run_by_rows(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
   simd::GemmBlock g = make_block(s, at, cell, group);
-  for_each_tap(s, at.x, cell.row_begin, cell.row_end, [&](int64_t tap, int64_t row, const float* from) {
-    table[tap * g.rows + row] = from ? from + offset : s.zeros.data();
+  g.a_base = at.x + cell.row_begin * s.shape.channels + group * s.shape.group_channels();
+  g.a_stride = s.shape.channels;
+  g.channels = s.shape.group_channels();
+  simd::gemm(g);
+}
+
+void run_by_taps(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
+  const float* table[kTableEntries];
+  const int64_t lines = s.shape.height().kernel, taps = s.shape.width().kernel;
+  const float* x = at.x + group * s.shape.group_channels();
+  simd::GemmBlock g = make_block(s, at, cell, group);
+  for_each_run(s.shape, cell.row_begin, cell.row_end, [&](const PixelRun& run) {
+    for (int64_t i = 0; i < lines; ++i) {
+      const float* row = input_row(s.shape, x, run, i);
+      for (int64_t j = 0; j < taps; ++j)
+        point_at(s.shape, run, row, j, s.zeros.data(), table + (i * taps + j) * g.rows + run.first);
+    }
   });
   g.a = table;
   g.taps = s.shape.taps();
@@ -106,28 +155,66 @@ void run_by_pointers(const PackedConv& s, const Pointers& at, const GemmGrid::Bl
   simd::gemm(g);
 }
 
-void run_by_copies(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
+// Copies the line of a window that starts at `column` of an input row; zeros outside of the row.
+void copy_line(const ConvShape& shape, const float* row, int64_t column, float* to) {
+  const WindowAxis w = shape.width();
+  const int64_t channels = shape.group_channels();
+  for (int64_t j = 0; j < w.kernel; ++j, to += channels) {
+    const int64_t at = column + j * w.dilation;
+    if (at < 0 || at >= w.in) {
+      std::fill(to, to + channels, 0.0f);
+    } else {
+      std::copy_n(row + at * shape.channels, channels, to);
+    }
+  }
+}
+
+// Lines inside of the row are read where they are, if nothing lies between their pixels; the others are copied.
+void run_by_lines(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
   float patches[kPatchFloats];
-  const float* rows[kTableEntries];
-  const int64_t channels = s.shape.group_channels(), offset = group * channels, depth = s.depth();
+  const float* table[kTableEntries];
+  const WindowAxis w = s.shape.width();
+  const int64_t lines = s.shape.height().kernel, line_floats = w.kernel * s.shape.group_channels();
+  const bool joined = w.dilation == 1 && s.shape.group == 1;
+  const float* x = at.x + group * s.shape.group_channels();
   simd::GemmBlock g = make_block(s, at, cell, group);
-  for_each_tap(s, at.x, cell.row_begin, cell.row_end, [&](int64_t tap, int64_t row, const float* from) {
-    float* to = patches + row * depth + tap * channels;
-    for (int64_t c = 0; c < channels; ++c) to[c] = from ? from[offset + c] : 0.0f;
+  float* free = patches;
+  for_each_run(s.shape, cell.row_begin, cell.row_end, [&](const PixelRun& run) {
+    for (int64_t i = 0; i < lines; ++i) {
+      const float* row = input_row(s.shape, x, run, i);
+      const float** to = table + i * g.rows + run.first;
+      for (int64_t r = 0; r < run.count; ++r) {
+        const int64_t column = (run.column + r) * w.stride - w.pad_begin;
+        if (row == nullptr) {
+          to[r] = s.zeros.data();
+        } else if (joined && column >= 0 && column + w.kernel <= w.in) {
+          to[r] = row + column * s.shape.channels;
+        } else {
+          copy_line(s.shape, row, column, free);
+          to[r] = free;
+          free += line_floats;
+        }
+      }
+    }
   });
-  for (int64_t r = 0; r < g.rows; ++r) rows[r] = patches + r * depth;
-  g.a = rows;
-  g.channels = depth;
+  g.a = table;
+  g.taps = lines;
+  g.channels = line_floats;
   simd::gemm(g);
+}
+
+void run_cell(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
+  switch (s.left) {
+    case Left::kRows: return run_by_rows(s, at, cell, group);
+    case Left::kTaps: return run_by_taps(s, at, cell, group);
+    case Left::kLines: return run_by_lines(s, at, cell, group);
+  }
 }
 
 void convolve(const PackedConv& s, ThreadPool& threads, const Pointers& at) {
   const int64_t tasks = s.grid.tasks();
-  const double flops = 2.0 * static_cast<double>(s.grid.rows * s.depth()) * static_cast<double>(s.grid.columns) /
-                       static_cast<double>(tasks);
-  split(threads, tasks * s.shape.group, flops / 60 + 20, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      (s.copy_patches ? run_by_copies : run_by_pointers)(s, at, s.grid.block(i % tasks), i / tasks);
+  split(threads, tasks * s.shape.group, s.grid.task_nanoseconds + 20, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run_cell(s, at, s.grid.block(i % tasks), i / tasks);
   });
 }
 
@@ -165,13 +252,13 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
   const KernelQuery& query = context.query;
   PackedConv s;
   s.shape = *conv_shape(query);
-  s.copy_patches = few_channels(s.shape);
+  s.left = left_of(s.shape);
   s.has_bias = query.has_input(2);
   s.has_residual = query.has_input(3);
-  s.zeros.assign(static_cast<size_t>(s.shape.group_channels()), 0.0f);
+  s.zeros.assign(static_cast<size_t>(s.shape.group_channels() * s.shape.width().kernel), 0.0f);
   if (product(query.outputs[0].dims) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
-  s.grid = make_gemm_grid(s.shape.batch * s.shape.out_points(), s.depth(), s.shape.group_filters(),
-                          max_block_rows(s.shape, s.copy_patches));
+  s.grid =
+      make_gemm_grid(s.shape.batch * s.shape.out_points(), s.depth(), s.shape.group_filters(), max_block_rows(s.shape));
   const ir::Tensor& w = *query.constants[1];
   std::vector<float> reordered;
   s.weights =

@@ -10,6 +10,7 @@ namespace tutti::cpu {
 struct GemmGrid {
   int64_t rows = 0, columns = 0;
   int64_t row_block = 1, column_block = 1;  // column_block is a multiple of the panel width
+  double task_nanoseconds = 0;              // what a task costs, about
 
   int64_t row_tasks() const { return (rows + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (columns + column_block - 1) / column_block; }

@@ -136,9 +136,6 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   return std::nullopt;
 }
 
-// Rows of a block as pointers, on the stack: at most this many.
-constexpr int64_t kMaxRows = 1024;
-
 struct Operands {
   const float* a;
   const float* packed_b;
@@ -146,12 +143,10 @@ struct Operands {
 };
 
 void run_block(const Product& p, const simd::Epilogue& epilogue, const Operands& at, const GemmGrid::Block& block) {
-  const float* rows[kMaxRows];
-  const int64_t count = block.row_end - block.row_begin;
-  for (int64_t r = 0; r < count; ++r) rows[r] = at.a + (block.row_begin + r) * p.depth;
   simd::GemmBlock g;
-  g.a = rows;
-  g.rows = count;
+  g.a_base = at.a + block.row_begin * p.depth;
+  g.a_stride = p.depth;
+  g.rows = block.row_end - block.row_begin;
   g.channels = p.depth;
   g.packed_b = at.packed_b;
   g.column_begin = block.column_begin;
@@ -227,9 +222,7 @@ Status run(const Prepared& s, const RunContext& context) {
                             output<float>(context, 0) + batch * p.rows * p.columns};
     run_block(p, mine, operands, s.grid.block(i % tasks));
   };
-  const double flops =
-      2.0 * static_cast<double>(p.rows * p.depth) * static_cast<double>(p.columns) / static_cast<double>(tasks);
-  split(context.threads, p.batches() * tasks, flops / 60 + 10, [&](int64_t begin, int64_t end) {
+  split(context.threads, p.batches() * tasks, s.grid.task_nanoseconds + 20, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i);
   });
   return ok_status();
@@ -247,7 +240,7 @@ Result<std::unique_ptr<Kernel>> prepare(const PrepareContext& context) {
   if (form.residual >= 0) p.residual_by_row = !*row_kind(query, static_cast<size_t>(form.residual));
   if (product(query.outputs[0].dims) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
   s.a_matrices = p.rows * p.depth == 0 ? 0 : product(query.inputs[0].dims) / (p.rows * p.depth);
-  s.grid = make_gemm_grid(p.rows, p.depth, p.columns, kMaxRows);
+  s.grid = make_gemm_grid(p.rows, p.depth, p.columns);
   if (query.is_constant(1)) {
     const ir::Tensor& w = *query.constants[1];
     const float* data = w.data<float>().data();

@@ -21,9 +21,12 @@ struct Epilogue {
 };
 
 // A block of the product. Row r of the left side is `taps` pieces of `channels` floats: piece t starts at a[t * rows +
-// r]. A plain matrix has one tap; a convolution has one per kernel position.
+// r]. A convolution has one tap per kernel position; a plain matrix has one, and instead of a table its first row and
+// the distance between rows.
 struct GemmBlock {
-  const float* const* a = nullptr;
+  const float* const* a = nullptr;  // null: row r starts at a_base + r * a_stride, and taps is 1
+  const float* a_base = nullptr;
+  int64_t a_stride = 0;
   int64_t rows = 0, taps = 1, channels = 0;
   const float* packed_b = nullptr;           // by pack_b, all columns
   int64_t column_begin = 0, column_end = 0;  // column_begin is a multiple of the panel width
