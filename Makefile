@@ -13,8 +13,9 @@ deps:
 	@tools/deps.sh
 
 # One configure-and-build per preset; CMake itself notices later changes.
+configure = @cmake --preset $(1) $(if $(wildcard build/$(1)/CMakeCache.txt),>/dev/null)
 build-%: deps
-	@cmake --preset $* $(if $(wildcard build/$*/CMakeCache.txt),>/dev/null)
+	$(call configure,$*)
 	@cmake --build build/$* -j $(JOBS)
 
 test: build-release
@@ -27,7 +28,10 @@ sanitize: build-asan build-tsan
 # Targets whose work a script does; a script that is not in the tree yet is an error, never a silent success.
 script = @if [ -x $(1) ]; then exec $(1) $(2); else echo "error: make $@: not built yet ($(1) is missing)" >&2; exit 1; fi
 
-demo: build-release
+# The program alone: the tests are built when they are asked for.
+demo: deps
+	$(call configure,release)
+	@cmake --build build/release --target tutti -j $(JOBS)
 	$(call script,tools/demo)
 conformance: build-release
 	$(call script,tools/conformance)
