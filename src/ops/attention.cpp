@@ -219,7 +219,7 @@ Status run_attention(EvalContext& context, const Setting& s) {
       context.wants_output(3)
           ? TUTTI_TRY(context.output(3, context.input(0).dtype(), {s.q.batch, s.q.heads, s.q.length, s.k.length}))
           : nullptr;
-  std::vector<double> shown;
+  std::vector<double> shown, sums;
   for (int64_t b = 0; b < s.q.batch; ++b) {
     for (int64_t h = 0; h < s.q.heads; ++h) {
       const int64_t kv = h / (s.q.heads / s.v.heads);
@@ -227,11 +227,13 @@ Status run_attention(EvalContext& context, const Setting& s) {
         const std::vector<double> weights = attend(s, b, h, row, shown);
         const int64_t first = split ? ((b * s.q.length + row) * s.q.heads + h) * s.v.size
                                     : ((b * s.q.heads + h) * s.q.length + row) * s.v.size;
-        for (int64_t d = 0; d < s.v.size; ++d) {
-          double sum = 0;
-          for (int64_t t = 0; t < s.v.length; ++t) sum += weights[static_cast<size_t>(t)] * s.v.row(b, kv, t)[d];
-          y.set_double(first + d, sum);
+        sums.assign(static_cast<size_t>(s.v.size), 0);
+        for (int64_t t = 0; t < s.v.length; ++t) {
+          const double weight = weights[static_cast<size_t>(t)];
+          const double* value = s.v.row(b, kv, t);
+          for (size_t d = 0; d < sums.size(); ++d) sums[d] += weight * value[d];
         }
+        for (int64_t d = 0; d < s.v.size; ++d) y.set_double(first + d, sums[static_cast<size_t>(d)]);
         for (int64_t t = 0; qk && t < s.k.length; ++t)
           qk->set_double(((b * s.q.heads + h) * s.q.length + row) * s.k.length + t, shown[static_cast<size_t>(t)]);
       }

@@ -7,40 +7,52 @@ namespace tutti::ops {
 namespace {
 
 constexpr int64_t kTileRows = 6, kTileColumns = 16;
-constexpr int64_t kDepthBlock = 256, kRowBlock = 96, kColumnBlock = 1024;
+constexpr int64_t kDepthBlock = 256, kRowBlock = 96, kColumnBlock = 1024, kFewRows = 4;
 using Tile = void (*)(int64_t depth, const float* a, const float* b, float* acc);
+using AddRow = void (*)(int64_t columns, const float* row, float factor, float* acc);
 
 #define TUTTI_TILE_NAME tile_portable
+#define TUTTI_ROW_NAME add_row_portable
 #define TUTTI_TILE_LANES 4
 #define TUTTI_TILE_TARGET
 #include "ops/reference_gemm_tile.inc"
 #undef TUTTI_TILE_NAME
+#undef TUTTI_ROW_NAME
 #undef TUTTI_TILE_LANES
 #undef TUTTI_TILE_TARGET
 
 #if defined(__x86_64__)
 #define TUTTI_TILE_NAME tile_avx2
+#define TUTTI_ROW_NAME add_row_avx2
 #define TUTTI_TILE_LANES 8
 #define TUTTI_TILE_TARGET __attribute__((target("avx2")))
 #include "ops/reference_gemm_tile.inc"
 #undef TUTTI_TILE_NAME
+#undef TUTTI_ROW_NAME
 #undef TUTTI_TILE_LANES
 #undef TUTTI_TILE_TARGET
 #define TUTTI_TILE_NAME tile_avx512
+#define TUTTI_ROW_NAME add_row_avx512
 #define TUTTI_TILE_LANES 16
 #define TUTTI_TILE_TARGET __attribute__((target("avx512f")))
 #include "ops/reference_gemm_tile.inc"
 #undef TUTTI_TILE_NAME
+#undef TUTTI_ROW_NAME
 #undef TUTTI_TILE_LANES
 #undef TUTTI_TILE_TARGET
 #endif
 
-Tile best_tile() {
+struct Loops {
+  Tile tile;
+  AddRow add_row;
+};
+
+Loops best_loops() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return tile_avx512;
-  if (__builtin_cpu_supports("avx2")) return tile_avx2;
+  if (__builtin_cpu_supports("avx512f")) return {tile_avx512, add_row_avx512};
+  if (__builtin_cpu_supports("avx2")) return {tile_avx2, add_row_avx2};
 #endif
-  return tile_portable;
+  return {tile_portable, add_row_portable};
 }
 
 // Panels of kTileRows rows, depth-major within a panel; missing rows are zero.
@@ -51,14 +63,23 @@ void pack_a(GemmOperand a, int64_t rows, int64_t depth, float* out) {
         *out++ = i < rows ? a.data[i * a.row_stride + p * a.column_stride] : 0.0f;
 }
 
+// Panels of kTileColumns columns. Reads along memory: whole rows, or whole columns of a transposed operand.
 void pack_b(GemmOperand b, int64_t depth, int64_t columns, float* out) {
-  for (int64_t first = 0; first < columns; first += kTileColumns) {
-    const int64_t width = std::min(kTileColumns, columns - first);
-    for (int64_t p = 0; p < depth; ++p, out += kTileColumns) {
-      const float* row = b.data + p * b.row_stride + first * b.column_stride;
-      for (int64_t j = 0; j < width; ++j) out[j] = row[j * b.column_stride];
-      for (int64_t j = width; j < kTileColumns; ++j) out[j] = 0.0f;
+  const int64_t whole = columns / kTileColumns * kTileColumns;
+  if (columns % kTileColumns != 0) std::fill_n(out + whole * depth, kTileColumns * depth, 0.0f);
+  if (b.column_stride == 1) {
+    for (int64_t p = 0; p < depth; ++p) {
+      const float* row = b.data + p * b.row_stride;
+      float* to = out + p * kTileColumns;
+      for (int64_t j = 0; j < whole; j += kTileColumns) std::copy_n(row + j, kTileColumns, to + j * depth);
+      std::copy_n(row + whole, columns - whole, to + whole * depth);
     }
+    return;
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    const float* from = b.data + j * b.column_stride;
+    float* to = out + j / kTileColumns * kTileColumns * depth + j % kTileColumns;
+    for (int64_t p = 0; p < depth; ++p) to[p * kTileColumns] = from[p * b.row_stride];
   }
 }
 
@@ -84,12 +105,37 @@ void multiply_block(Tile tile, const Block& block, const float* packed_a, const 
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Few rows times a matrix whose rows lie in memory as they are: reading it is all the work, so it is not packed. Adds
+// in the order of the blocked product: equal bits.
+void multiply_few_rows(AddRow add_row, GemmSize size, GemmOperand a, GemmOperand b, GemmTarget c) {
+  alignas(64) float acc[kFewRows][kColumnBlock];
+  for (int64_t p0 = 0; p0 < size.k; p0 += kDepthBlock)
+    for (int64_t j0 = 0; j0 < size.n; j0 += kColumnBlock) {
+      const int64_t depth_end = std::min(p0 + kDepthBlock, size.k), columns = std::min(kColumnBlock, size.n - j0);
+      const int64_t whole = columns / kTileColumns * kTileColumns;
+      for (int64_t i = 0; i < size.m; ++i) std::fill_n(acc[i], columns, 0.0f);
+      for (int64_t p = p0; p < depth_end; ++p) {
+        const float* row = b.data + p * b.row_stride + j0;
+        for (int64_t i = 0; i < size.m; ++i) {
+          const float factor = a.data[i * a.row_stride + p * a.column_stride];
+          add_row(whole, row, factor, acc[i]);
+          for (int64_t j = whole; j < columns; ++j) acc[i][j] += row[j] * factor;
+        }
+      }
+      for (int64_t i = 0; i < size.m; ++i) {
+        float* out = c.data + i * c.row_stride + j0;
+        for (int64_t j = 0; j < columns; ++j) out[j] = c.accumulate || p0 > 0 ? out[j] + acc[i][j] : acc[i][j];
+      }
+    }
+}
+
 }  // namespace
 
 void reference_gemm(GemmSize size, GemmOperand a, GemmOperand b, GemmTarget c) {
-  const Tile tile = best_tile();
+  const Loops loops = best_loops();
   if (size.k == 0 && !c.accumulate)
     for (int64_t i = 0; i < size.m; ++i) std::fill_n(c.data + i * c.row_stride, size.n, 0.0f);
+  if (size.m <= kFewRows && b.column_stride == 1) return multiply_few_rows(loops.add_row, size, a, b, c);
   const int64_t depth_block = std::min(kDepthBlock, size.k);
   std::vector<float> packed_a(static_cast<size_t>(round_up(std::min(kRowBlock, size.m), kTileRows) * depth_block));
   std::vector<float> packed_b(
@@ -105,7 +151,8 @@ void reference_gemm(GemmSize size, GemmOperand a, GemmOperand b, GemmTarget c) {
         pack_a({a.data + i * a.row_stride + p * a.column_stride, a.row_stride, a.column_stride}, rows, depth,
                packed_a.data());
         const Block block{rows, columns, depth, c.accumulate || p > 0};
-        multiply_block(tile, block, packed_a.data(), packed_b.data(), c.data + i * c.row_stride + j, c.row_stride);
+        multiply_block(loops.tile, block, packed_a.data(), packed_b.data(), c.data + i * c.row_stride + j,
+                       c.row_stride);
       }
     }
   }
