@@ -56,7 +56,7 @@ class FrameLease {
   Frame* frame_;
 };
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 65;  // the graph, and as many bodies as the importer lets be nested
 
 }  // namespace
 
