@@ -1,4 +1,5 @@
 """What the end-to-end tests share: calling the program, and comparing its outputs with ONNX Runtime's."""
+import collections
 import json
 import os
 import pathlib
@@ -10,6 +11,9 @@ import numpy as np
 import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import build_levels  # noqa: E402
+
 PROGRAM = os.environ.get("TUTTI", str(ROOT / "build/release/bin/tutti"))
 WORK = pathlib.Path(os.environ.get("TUTTI_E2E_DIR", ROOT / "build/e2e"))
 
@@ -18,16 +22,33 @@ class Failed(Exception):
     """A check that did not hold."""
 
 
-def tutti(*arguments):
+BUILDS = collections.Counter()  # by (verification level, reason)
+
+
+def tutti(*arguments, unverified_because=""):
+    """The program's JSON document. A build below `fast` verification needs a reason, which the summary repeats."""
     done = subprocess.run([PROGRAM, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"tutti {' '.join(map(str, arguments[:2]))}: exit {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
-    return json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    if arguments[0] == "build":
+        count_build(document["verification"]["level"], unverified_because)
+    return document
 
 
-def build(model, engine, *options):
+def count_build(level, reason):
+    """Also for tools/run_tests, which adds up the builds of all tests."""
+    BUILDS[level, reason] += 1
+    if log := os.environ.get("TUTTI_BUILDS_LOG"):
+        with open(log, "a") as file:
+            file.write(f"{level}\t{reason}\n")
+    if level not in build_levels.VERIFIED and not reason:
+        raise Failed(f"a build with verification '{level}' gave no reason (unverified_because)")
+
+
+def build(model, engine, *options, unverified_because=""):
     WORK.mkdir(parents=True, exist_ok=True)
-    return tutti("build", model, "-o", engine, *options)
+    return tutti("build", model, "-o", engine, *options, unverified_because=unverified_because)
 
 
 def run(engine, feeds):
@@ -78,7 +99,7 @@ def compare(engine, session, feeds, limit):
 
 
 def main(cases):
-    """Runs (name, function) pairs; prints one line each and closes with `N passed, N failed`."""
+    """Runs (name, function) pairs; prints one line each, how the engines were verified, and `N passed, N failed`."""
     wanted = sys.argv[1:]
     failed = passed = 0
     for name, check in cases:
@@ -90,5 +111,6 @@ def main(cases):
         except (Failed, AssertionError) as failure:
             print(f"FAIL {name}: {failure}", flush=True)
             failed += 1
+    print(build_levels.summary(BUILDS))
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)

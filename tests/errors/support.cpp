@@ -24,9 +24,25 @@ std::string quoted(const std::string& argument) {
   return out + "'";
 }
 
+std::string level_of(const std::string& report) {
+  for (const std::string level : {"fast", "full", "off"})
+    if (report.find("verification: " + level) != std::string::npos ||
+        report.find("\"level\": \"" + level + "\"") != std::string::npos)
+      return level;
+  return "unknown";
+}
+
+void note_build(const std::string& report, const std::string& reason) {
+  const std::string level = level_of(report);
+  EXPECT_TRUE(level == "fast" || level == "full" || !reason.empty())
+      << "a build with verification '" << level << "' gave no reason: " << report;
+  if (const char* log = std::getenv("TUTTI_BUILDS_LOG"))
+    std::ofstream(log, std::ios::app) << level << '\t' << reason << '\n';
+}
+
 }  // namespace
 
-Answer tutti(const std::vector<std::string>& arguments) {
+Answer tutti(const std::vector<std::string>& arguments, const std::string& unverified_because) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("tutti_answer_{}", getpid());
   std::filesystem::create_directories(folder);
   std::string command = quoted(TUTTI_PROGRAM);
@@ -36,6 +52,7 @@ Answer tutti(const std::vector<std::string>& arguments) {
   Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "out"),
                 read_file(folder / "err")};
   std::filesystem::remove_all(folder);
+  if (arguments.front() == "build" && answer.exit_code == 0) note_build(answer.out, unverified_because);
   return answer;
 }
 

@@ -16,7 +16,9 @@ struct Answer {
   int exit_code = -1;
   std::string out, err;
 };
-Answer tutti(const std::vector<std::string>& arguments);
+// A build below `fast` verification fails the test unless it says why; tools/run_tests adds up how builds were
+// verified.
+Answer tutti(const std::vector<std::string>& arguments, const std::string& unverified_because = "");
 
 // A folder of its own for each test.
 class UserMistake : public testing::Test {
