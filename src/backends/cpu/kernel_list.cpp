@@ -97,6 +97,7 @@ constexpr Line kLines[] = {
     {"Where", {&kWhere}},
     {"Xor", {&kPlainBinary}},
     {"tutti.AveragePoolNhwc", {&kPool}},
+    {"tutti.FusedAttention", {&kAttentionKernel}},
     {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv, &kOneDnnConv}},
     {"tutti.Linear", {&kPackedMatMul}},
     {"tutti.MaxPoolNhwc", {&kPool}},

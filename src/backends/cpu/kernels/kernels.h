@@ -8,6 +8,7 @@ namespace tutti::cpu {
 
 using backend::KernelDef;
 
+extern const KernelDef kAttentionKernel;                              // attention.cpp
 extern const KernelDef kPackedMatMul;                                 // matmul.cpp
 extern const KernelDef kPackedConv;                                   // conv_packed.cpp
 extern const KernelDef kDepthwiseConv;                                // conv_depthwise.cpp
