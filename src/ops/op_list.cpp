@@ -23,6 +23,7 @@
 #include "ops/fused.h"
 #include "ops/fused_attention.h"
 #include "ops/grid_sample.h"
+#include "ops/group_query_attention.h"
 #include "ops/indexing.h"
 #include "ops/pointwise.h"
 #include "ops/quantize.h"
@@ -211,7 +212,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         // --- control flow ---
         &kIf, &kLoop, &kScan, &kSequenceMap,
         // --- com.microsoft ---
-        &kContribAttention, &kMultiHeadAttention, &kContribRotaryEmbedding, &kMatMulNBits, &kEmbedLayerNormalization,
+        &kContribAttention, &kMultiHeadAttention, &kGroupQueryAttention, &kContribRotaryEmbedding, &kMatMulNBits, &kEmbedLayerNormalization,
         &kQLinearAdd, &kQLinearMul, &kQLinearSigmoid, &kQLinearLeakyRelu, &kQLinearSoftmax, &kQLinearGlobalAveragePool, &kQLinearAveragePool, &kQLinearConcat,
         &kMatMulIntegerToFloat, &kDynamicQuantizeMatMul,
         // --- fused ---
