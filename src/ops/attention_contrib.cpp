@@ -192,7 +192,12 @@ struct HiddenSizes {
 
 Result<HiddenSizes> hidden_sizes(const ContribAttentionAttrs& attrs, int64_t columns) {
   TUTTI_TRY(check_heads(attrs.num_heads));
-  if (attrs.do_rotary) return make_error(Code::kUnsupported, "attribute do_rotary is 1, expected 0");
+  if (attrs.do_rotary)
+    return make_error(Code::kUnsupported, "attribute do_rotary is 1, expected 0")
+        .with_hint("export with MultiHeadAttention and RotaryEmbedding, which say where the angles come from");
+  if (attrs.past_present_share_buffer)
+    return make_error(Code::kUnsupported, "attribute past_present_share_buffer is 1, expected 0")
+        .with_hint("export with a cache that grows");
   HiddenSizes sizes{columns / 3, columns / 3, columns / 3};
   if (!attrs.qkv_hidden_sizes.empty()) {
     if (attrs.qkv_hidden_sizes.size() != 3)

@@ -28,7 +28,9 @@ Status infer_matmul_nbits(InferContext& context) {
   TUTTI_TRY(require_float(context, kA, "A"));
   if (context.dtype(kB) != DType::kUInt8)
     return make_error(Code::kInvalidModel, "B has element type {}, expected uint8", dtype_name(context.dtype(kB)));
-  if (context.has_input(kGroupIndex)) return make_error(Code::kUnsupported, "g_idx is given, expected it to be absent");
+  if (context.has_input(kGroupIndex) && context.dtype(kGroupIndex) != DType::kInt32)
+    return make_error(Code::kInvalidModel, "g_idx has element type {}, expected int32",
+                      dtype_name(context.dtype(kGroupIndex)));
   if (!context.shape(kA)) {
     context.set_output_unranked(0, context.dtype(kA));
     return ok_status();
@@ -60,20 +62,37 @@ double zero_point(EvalContext& context, const BlockedWeights& weights, int64_t r
   return unpack(zeros.data<uint8_t>().data() + row * row_bytes, block, weights.bits);
 }
 
-// B as [N, K].
+// B as [N, K]. g_idx says for each of the K columns whose scale and zero point it has; without it, its block's.
 template <class C>
 std::vector<C> dequantize(EvalContext& context, const BlockedWeights& weights) {
   const uint8_t* bytes = context.input(kB).data<uint8_t>().data();
+  const bool grouped = context.has_input(kGroupIndex);
   std::vector<C> out(static_cast<size_t>(weights.rows * weights.depth));
-  for (int64_t row = 0; row < weights.rows; ++row)
+  for (int64_t row = 0; row < weights.rows; ++row) {
+    std::vector<double> scales, zeros;
     for (int64_t block = 0; block < weights.blocks; ++block) {
-      const int64_t index = row * weights.blocks + block;
-      const double scale = context.input(kScales).get_double(index), zero = zero_point(context, weights, row, block);
-      for (int64_t i = 0; i < weights.block_size && block * weights.block_size + i < weights.depth; ++i)
-        out[static_cast<size_t>(row * weights.depth + block * weights.block_size + i)] =
-            static_cast<C>((unpack(bytes + index * weights.block_bytes, i, weights.bits) - zero) * scale);
+      scales.push_back(context.input(kScales).get_double(row * weights.blocks + block));
+      zeros.push_back(zero_point(context, weights, row, block));
     }
+    for (int64_t k = 0; k < weights.depth; ++k) {
+      const int64_t block = k / weights.block_size;
+      const auto group = static_cast<size_t>(grouped ? context.input(kGroupIndex).get_int(k) : block);
+      const int value =
+          unpack(bytes + (row * weights.blocks + block) * weights.block_bytes, k % weights.block_size, weights.bits);
+      out[static_cast<size_t>(row * weights.depth + k)] = static_cast<C>((value - zeros[group]) * scales[group]);
+    }
+  }
   return out;
+}
+
+Status check_groups(const Tensor& groups, const BlockedWeights& weights) {
+  if (groups.size() != weights.depth && groups.size() != weights.blocks * weights.block_size)
+    return make_error(Code::kInvalidInput, "g_idx has {} elements, expected {}", groups.size(), weights.depth);
+  for (int64_t i = 0; i < weights.depth; ++i)
+    if (groups.get_int(i) < 0 || groups.get_int(i) >= weights.blocks)
+      return make_error(Code::kInvalidInput, "g_idx has the group {}, expected 0 to {}", groups.get_int(i),
+                        weights.blocks - 1);
+  return ok_status();
 }
 
 Status check_inputs(EvalContext& context, const BlockedWeights& weights) {
@@ -81,6 +100,7 @@ Status check_inputs(EvalContext& context, const BlockedWeights& weights) {
   TUTTI_TRY(require_equal(context.input(kB).size(), blocks * weights.block_bytes, "the number of bytes of B"));
   TUTTI_TRY(require_equal(context.input(kScales).size(), blocks, "the number of scales"));
   if (context.has_input(kBias)) TUTTI_TRY(require_dims(context.input(kBias), {weights.rows}, "bias"));
+  if (context.has_input(kGroupIndex)) TUTTI_TRY(check_groups(context.input(kGroupIndex), weights));
   if (!context.has_input(kZeroPoints)) return ok_status();
   const bool packed = context.input(kZeroPoints).dtype() == DType::kUInt8;
   return require_equal(context.input(kZeroPoints).size(),

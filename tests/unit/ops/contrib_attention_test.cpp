@@ -127,6 +127,30 @@ TEST(MatMulNBits, multiplies_with_the_dequantised_weights) {
   EXPECT_FLOAT_EQ(static_cast<float>((*y)[0].tensor().get_double(0)), 0.5f * (9 - 8) + 10 * 0.5f * (11 - 8));
 }
 
+TEST(MatMulNBits, takes_each_columns_group_from_g_idx) {
+  MatMulNBitsAttrs attrs;
+  attrs.K = 32;
+  attrs.N = 1;
+  attrs.block_size = 16;
+  const auto run_with = [&](int32_t last) {
+    Tensor a = Tensor::zeros(DType::kFloat32, {1, 32}), b = Tensor::zeros(DType::kUInt8, {1, 2, 8});
+    Tensor groups = Tensor::zeros(DType::kInt32, {32});
+    a.set_double(1, 1);
+    a.set_double(31, 1);
+    b.set_int(0, 0x90);   // element 1: 9
+    b.set_int(15, 0xa0);  // element 31: 10
+    groups.set_int(1, 1);
+    groups.set_int(31, last);
+    return run(kMatMulNBits, Attrs(attrs), {a, b, Tensor::from<float>({1, 2}, {1, 100}), {}, groups});
+  };
+  const auto y = run_with(0);
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_FLOAT_EQ(static_cast<float>((*y)[0].tensor().get_double(0)), 100 * (9 - 8) + 1 * (10 - 8));
+  const auto error = run_with(2);
+  ASSERT_FALSE(error.ok());
+  EXPECT_NE(error.error().text().find("g_idx has the group 2, expected 0 to 1"), std::string::npos);
+}
+
 TEST(EmbedLayerNormalization, normalises_the_sum_of_the_rows_it_finds) {
   const Tensor ids = Tensor::from<int32_t>({1, 2}, {1, 0}), words = Tensor::from<float>({2, 2}, {1, 2, 5, 3}),
                positions = Tensor::from<float>({2, 2}, {0, 0, 1, 4});
