@@ -117,7 +117,6 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kSum,
         &kWhere,
         &kIdentity,
-        &kDropout,
         &kBiasGelu,
         &kFastGelu,
         &kQuickGelu,
@@ -128,6 +127,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kRandomUniformLike,
         &kBernoulli,
         &kMultinomial,
+        &kDropout,
         // --- reduce ---
         &kReduceL1,
         &kReduceL2,

@@ -65,11 +65,6 @@ struct ModAttrs : ir::AttrsOf<ModAttrs> {
   bool fmod = false;  // the result has the dividend's sign instead of the divisor's
   void fields(ir::FieldVisitor& v) { v.field("fmod", fmod); }
 };
-struct DropoutAttrs : ir::AttrsOf<DropoutAttrs> {
-  std::optional<int64_t> seed;
-  void fields(ir::FieldVisitor& v) { v.field("seed", seed); }
-};
-
 // One input.
 extern const ir::OpDef kAbs, kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kBitwiseNot, kCeil, kCelu, kCos, kCosh, kElu,
     kErf, kExp, kFloor, kGelu, kHardSigmoid, kHardSwish, kIsInf, kIsNaN, kLeakyRelu, kLog, kMish, kNeg, kNot,
@@ -80,8 +75,8 @@ extern const ir::OpDef kAdd, kAnd, kBitShift, kBitwiseAnd, kBitwiseOr, kBitwiseX
     kGreaterOrEqual, kLess, kLessOrEqual, kMod, kMul, kOr, kPow, kPRelu, kSub, kXor;
 // Several inputs.
 extern const ir::OpDef kClip, kMax, kMean, kMin, kSum, kWhere;
-// Pass the value on. Dropout is that of inference.
-extern const ir::OpDef kIdentity, kDropout;
+// Passes the value on.
+extern const ir::OpDef kIdentity;
 // com.microsoft: (X, bias?) and X * sigmoid(alpha * X).
 extern const ir::OpDef kBiasGelu, kFastGelu, kQuickGelu;
 

@@ -181,29 +181,6 @@ Status eval_identity(EvalContext& ctx) {
   return ok_status();
 }
 
-Status infer_dropout(InferContext& ctx) {
-  TUTTI_TRY(expect_kind(ctx, 0, ir::is_floating, "a float"));
-  const Tensor *training = ctx.constant(2), *ratio = ctx.constant(1);
-  if (training && training->size() == 1 && training->get_int(0) != 0 &&
-      !(ratio && ratio->size() == 1 && ratio->get_double(0) == 0))
-    return make_error(Code::kUnsupported, "training_mode is true; only inference is supported")
-        .with_hint("export the model in evaluation mode");
-  ctx.set_output(1, ir::ValueType::tensor(DType::kBool, ctx.shape(0)));
-  return infer_like_first(ctx);
-}
-
-Status eval_dropout(EvalContext& ctx) {
-  const bool training = ctx.has_input(2) && ctx.input(2).size() == 1 && ctx.input(2).get_int(0) != 0;
-  const double ratio = ctx.has_input(1) && ctx.input(1).size() == 1 ? ctx.input(1).get_double(0) : 0.5;
-  if (training && ratio != 0)
-    return make_error(Code::kUnsupported, "training_mode is true; only inference is supported");
-  ctx.set_output(0, ctx.datum(0));
-  if (!ctx.wants_output(1)) return ok_status();
-  Tensor* mask = TUTTI_TRY(ctx.output(1, DType::kBool, ctx.input(0).dims()));
-  std::fill_n(static_cast<uint8_t*>(mask->mutable_raw()), mask->size(), uint8_t{1});
-  return ok_status();
-}
-
 Status infer_bias_gelu(InferContext& ctx) {
   TUTTI_TRY(expect_kind(ctx, 0, ir::is_compute_float, "float32, float64, float16 or bfloat16"));
   TUTTI_TRY(expect_same_dtype(ctx, 0, 1));
@@ -268,14 +245,6 @@ const OpDef kIdentity{.name = "Identity",
                       .eval = eval_identity,
                       .tolerance = Tolerance::kExact,
                       .traits = ir::kPointwise | ir::kView};
-const OpDef kDropout{.name = "Dropout",
-                     .min_inputs = 1,
-                     .max_inputs = 3,
-                     .max_outputs = 2,
-                     .make_attrs = ir::make_attrs<DropoutAttrs>,
-                     .infer = infer_dropout,
-                     .eval = eval_dropout,
-                     .tolerance = Tolerance::kExact};
 const OpDef kBiasGelu{.name = "BiasGelu",
                       .min_inputs = 2,
                       .max_inputs = 2,

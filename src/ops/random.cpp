@@ -18,8 +18,10 @@ using ir::Tensor;
 // The node's generator: the run's, or one of its own when the node has a seed.
 class Source {
  public:
+  Source(EvalContext& ctx, const std::optional<uint64_t>& seed)
+      : own_(seed.value_or(0)), random_(seed ? own_ : ctx.random()) {}
   Source(EvalContext& ctx, const std::optional<float>& seed)
-      : own_(seed ? std::bit_cast<uint32_t>(*seed) : 0), random_(seed ? own_ : ctx.random()) {}
+      : Source(ctx, seed ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*seed)) : std::nullopt) {}
   // In [0, 1), the same on every platform (the standard's distributions are not).
   double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double normal() {  // Box-Muller
@@ -143,6 +145,47 @@ Status eval_multinomial(EvalContext& ctx) {
   return ok_status();
 }
 
+Status infer_dropout(InferContext& ctx) {
+  TUTTI_TRY(expect_kind(ctx, 0, ir::is_floating, "a float"));
+  TUTTI_TRY(expect_kind(ctx, 1, ir::is_floating, "a float"));
+  TUTTI_TRY(expect_dtype(ctx, 2, {DType::kBool}));
+  ctx.set_output(1, ir::ValueType::tensor(DType::kBool, ctx.shape(0)));
+  return infer_like_first(ctx);
+}
+
+// The probability of an element to go: 0 outside of training.
+Result<double> dropout_ratio(const EvalContext& ctx) {
+  for (const int i : {1, 2})
+    if (ctx.has_input(i) && ctx.input(i).size() != 1)
+      return make_error(Code::kInvalidInput, "input {} is {}; expected one value", i, ctx.input(i).type_text());
+  const bool training = ctx.has_input(2) && ctx.input(2).get_int(0) != 0;
+  const double ratio = ctx.has_input(1) ? ctx.input(1).get_double(0) : 0.5;
+  if (training && !(ratio >= 0 && ratio < 1))
+    return make_error(Code::kInvalidInput, "ratio is {}; expected 0 or more and less than 1", ratio);
+  return training ? ratio : 0;
+}
+
+Status eval_dropout(EvalContext& ctx) {
+  const double ratio = TUTTI_TRY(dropout_ratio(ctx));
+  const Tensor& in = ctx.input(0);
+  std::vector<bool> kept(static_cast<size_t>(in.size()), true);
+  if (ratio == 0) {
+    ctx.set_output(0, ctx.datum(0));
+  } else {
+    const auto& seed = ctx.attrs<DropoutAttrs>().seed;
+    Source source(ctx, seed ? std::optional(static_cast<uint64_t>(*seed)) : std::nullopt);
+    Tensor* out = TUTTI_TRY(ctx.output(0, in.dtype(), in.dims()));
+    for (int64_t i = 0; i < in.size(); ++i) {
+      const bool keep = kept[static_cast<size_t>(i)] = source.uniform() >= ratio;
+      out->set_double(i, keep ? in.get_double(i) / (1 - ratio) : 0);
+    }
+  }
+  if (!ctx.wants_output(1)) return ok_status();
+  Tensor* mask = TUTTI_TRY(ctx.output(1, DType::kBool, in.dims()));
+  for (int64_t i = 0; i < in.size(); ++i) mask->set_int(i, kept[static_cast<size_t>(i)] ? 1 : 0);
+  return ok_status();
+}
+
 template <class A>
 constexpr OpDef random_op(std::string_view name, int inputs, Status (*infer)(InferContext&),
                           Status (*eval)(EvalContext&)) {
@@ -166,5 +209,15 @@ const OpDef kRandomUniformLike =
     random_op<RandomLikeAttrs>("RandomUniformLike", 1, infer_random_like, eval_random_like<false>);
 const OpDef kBernoulli = random_op<BernoulliAttrs>("Bernoulli", 1, infer_bernoulli, eval_bernoulli);
 const OpDef kMultinomial = random_op<MultinomialAttrs>("Multinomial", 1, infer_multinomial, eval_multinomial);
+
+const OpDef kDropout{.name = "Dropout",
+                     .min_inputs = 1,
+                     .max_inputs = 3,
+                     .max_outputs = 2,
+                     .make_attrs = ir::make_attrs<DropoutAttrs>,
+                     .infer = infer_dropout,
+                     .eval = eval_dropout,
+                     .tolerance = ir::Tolerance::kExact,
+                     .traits = ir::kRandom};
 
 }  // namespace tutti::ops

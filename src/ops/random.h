@@ -37,7 +37,14 @@ struct MultinomialAttrs : ir::AttrsOf<MultinomialAttrs> {
     v.field("dtype", dtype), v.field("sample_size", sample_size), v.field("seed", seed);
   }
 };
+struct DropoutAttrs : ir::AttrsOf<DropoutAttrs> {
+  std::optional<int64_t> seed;
+  void fields(ir::FieldVisitor& v) { v.field("seed", seed); }
+};
 
+// X, ratio?, training_mode?: in training each element is kept with probability 1 - ratio, over that probability, and
+// the mask says which; otherwise X passes.
+extern const ir::OpDef kDropout;
 extern const ir::OpDef kRandomNormal, kRandomUniform, kRandomNormalLike, kRandomUniformLike, kBernoulli, kMultinomial;
 
 }  // namespace tutti::ops

@@ -1,4 +1,5 @@
 #include "ops/pointwise.h"
+#include "ops/random.h"
 
 #include <cmath>
 #include <limits>
@@ -88,10 +89,31 @@ TEST(Pointwise, says_which_types_differ) {
       << graph.error().text();
 }
 
-TEST(Dropout, refuses_training) {
-  auto out = run_op(kDropout, {Tensor::from<float>({1}, {1}), Tensor::scalar<float>(0.5f), Tensor::scalar<bool>(true)});
-  ASSERT_FALSE(out.ok());
-  EXPECT_NE(out.error().text().find("only inference is supported"), std::string::npos);
+TEST(Dropout, drops_its_share_in_training_and_scales_the_rest) {
+  const Tensor x = Tensor::from<float>({1000}, std::vector<float>(1000, 3));
+  DropoutAttrs attrs;
+  attrs.seed = 7;
+  const auto drop = [&](bool training) {
+    return run_op(kDropout, {x, Tensor::scalar<float>(0.25f), Tensor::scalar<bool>(training)}, attrs, 2);
+  };
+  const auto out = drop(true);
+  ASSERT_TRUE(out.ok()) << out.error().text();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const bool keep = (*out)[1].tensor().get_int(i) != 0;
+    EXPECT_EQ((*out)[0].tensor().get_double(i), keep ? 4 : 0) << i;
+    kept += keep;
+  }
+  EXPECT_GT(kept, 690);  // 750, more than four deviations of 14 away
+  EXPECT_LT(kept, 810);
+  EXPECT_TRUE(identical((*drop(true))[1].tensor(), (*out)[1].tensor()));
+  EXPECT_TRUE(identical((*drop(false))[0].tensor(), x));
+}
+
+TEST(Dropout, names_a_ratio_out_of_range) {
+  const std::string text =
+      run_error(kDropout, {Tensor::from<float>({1}, {1}), Tensor::scalar<float>(1), Tensor::scalar<bool>(true)});
+  EXPECT_NE(text.find("ratio is 1; expected 0 or more and less than 1"), std::string::npos) << text;
 }
 
 Tensor cast(const Tensor& in, DType to, bool saturate = true) {
