@@ -16,6 +16,7 @@
 #include "ops/norm_layer.h"
 #include "ops/norm.h"
 #include "ops/loss.h"
+#include "ops/ml.h"
 #include "ops/matmul.h"
 #include "ops/conv.h"
 #include "ops/determinant.h"
@@ -206,6 +207,7 @@ const std::vector<const OpDef*>& sorted_ops() {
         &kStringConcat, &kStringSplit, &kStringNormalizer, &kRegexFullMatch, &kTfIdfVectorizer,
         // --- losses and training ---
         // --- ai.onnx.ml ---
+        &kLabelEncoder, &kTreeEnsemble,
         // --- sequences and optionals ---
         &kSequenceAt, &kSequenceConstruct, &kSequenceEmpty, &kSequenceErase, &kSequenceInsert, &kSequenceLength,
         &kSplitToSequence, &kConcatFromSequence, &kOptional, &kOptionalGetElement, &kOptionalHasElement,
