@@ -71,6 +71,16 @@ TEST(MaxRoiPool, takes_the_largest_of_each_bin) {
   EXPECT_EQ(y->to_float(), (std::vector<float>{6, 8}));
 }
 
+// One pixel has two corners at once; as in ONNX's reference it is the first, -1.
+TEST(AffineGrid, puts_the_only_pixel_of_an_axis_at_its_first_corner) {
+  AffineGridAttrs attrs;
+  attrs.align_corners = true;
+  const Tensor theta = Tensor::from<float>({1, 2, 3}, {1, 0, 0, 0, 1, 0});
+  const auto y = run(kAffineGrid, Attrs(attrs), {theta, Tensor::from<int64_t>({4}, {1, 1, 1, 3})});
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_EQ(y->to_float(), (std::vector<float>{-1, -1, 0, -1, 1, -1}));
+}
+
 TEST(AffineGrid, gives_the_pixel_centres_for_the_identity) {
   const Tensor theta = Tensor::from<float>({1, 2, 3}, {1, 0, 0, 0, 1, 0});
   const auto y = run(kAffineGrid, Attrs(AffineGridAttrs{}), {theta, Tensor::from<int64_t>({4}, {1, 1, 1, 2})});
