@@ -1,5 +1,11 @@
 // Control flow, sequences, optionals and strings. Bodies become closed graphs (ops/control.h has the conventions).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/infer.h"
 #include "onnx/map.h"
+#include "ops/control.h"
 
 namespace tutti::onnx {
 namespace {
@@ -83,9 +89,54 @@ Status build_scan(NodeBuilder& node) {
   return node.finish("Scan", std::move(inputs), node.attrs, bodies_of(std::move(body)), outputs);
 }
 
-Status build_scan_8(NodeBuilder&) {
-  return Error(Code::kUnsupported, "the batched form of Scan (opset 8) is not converted",
-               "convert the model to opset 9 or newer");
+// A graph over one entry of a batch that scans its sequence with `body`.
+Result<std::unique_ptr<ir::Graph>> scan_of_entry(NodeBuilder& node, const std::vector<ValueId>& inputs,
+                                                 const ops::ScanAttrs& attrs, std::unique_ptr<ir::Graph> body) {
+  auto entry = std::make_unique<ir::Graph>();
+  entry->symbols() = node.graph().symbols();
+  ir::NodeSpec spec{.op = &ops::kScan, .attrs = attrs, .name = "scan"};
+  const auto own = static_cast<size_t>(attrs.states + attrs.num_scan_inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueType& type = node.type(inputs[i]);
+    spec.inputs.push_back(entry->add_input(fmt::format("in_{}", i), i < own ? slice_type(type, 0) : type));
+  }
+  for (size_t i = 0; i < body->outputs().size(); ++i) spec.output_names.push_back(fmt::format("out_{}", i));
+  spec.bodies = bodies_of(std::move(body));
+  const ir::NodeId scan = entry->add_node(std::move(spec));
+  TUTTI_TRY(ir::infer_node(*entry, scan));
+  for (size_t i = 0; i < entry->node(scan).outputs.size(); ++i)
+    entry->add_output(fmt::format("out_{}", i), entry->node(scan).outputs[i]);
+  return entry;
+}
+
+// Opset 8 had a batch before everything, and the body saw one step of one entry: a scan over the batch of scans.
+Status build_scan_8(NodeBuilder& node) {
+  if (node.has_input(0))
+    return Error(Code::kUnsupported, "sequence lengths (input 0 of Scan, opset 8) are not converted",
+                 "convert the model to opset 9 or newer");
+  std::vector<ValueId> inputs(node.inputs().begin() + std::min(node.input_count(), 1), node.inputs().end());
+  const auto count = static_cast<int64_t>(inputs.size());
+  const int64_t scanned = node.attrs.get<int64_t>("num_scan_inputs").value_or(-1);
+  if (scanned < 1 || scanned > count)
+    return make_error(Code::kInvalidModel, "attribute 'num_scan_inputs': found {}, expected 1 to {}", scanned, count);
+  const auto captures = TUTTI_TRY(node.find_captures({"body"}));
+  std::vector<ValueType> own;
+  for (int64_t i = 0; i < count; ++i) {
+    const ValueId input = inputs[static_cast<size_t>(i)];
+    if (input == ir::kNoValue) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i + 1);
+    const ValueType one = slice_type(node.type(input), 0);
+    own.push_back(i < count - scanned ? node.loosened(one, node.graph()) : slice_type(one, 0));
+  }
+  auto body = TUTTI_TRY(node.body("body", own, captures));
+  if (node.tainted()) return {};
+  append(inputs, node.capture_inputs(captures));
+  ops::ScanAttrs steps;
+  steps.states = count - scanned;
+  steps.num_scan_inputs = scanned;
+  steps.scan_input_directions = node.attrs.get<std::vector<int64_t>>("directions").value_or(std::vector<int64_t>{});
+  const int outputs = static_cast<int>(body->outputs().size());
+  auto entry = TUTTI_TRY(scan_of_entry(node, inputs, steps, std::move(body)));
+  return node.finish("Scan", std::move(inputs), {{"num_scan_inputs", count}}, bodies_of(std::move(entry)), outputs);
 }
 
 Status build_sequence_map(NodeBuilder& node) {

@@ -211,11 +211,33 @@ TEST(Conversions, grid_sample_16_mode_names) {
   EXPECT_RUN(run(m, {{1, 2, 3, 4}, {0, 0}}), 2.5f);
 }
 
-TEST(Conversions, the_batched_scan_of_opset_8_is_refused) {
+// A sum over two steps of two entries, on numbers.
+ModelMaker batched_scan(const std::string& lengths) {
   ModelMaker m(8);
-  m.graph.input("x", kFloat, {1, 2}).output("y");
-  attribute(m.graph.node("Scan", {"", "x"}, {"y"}), "body", pb::AttributeProto::GRAPH).mutable_g();
-  EXPECT_THAT(run(m, {}).error, HasSubstr("batched form of Scan"));
+  m.graph.input("s", kFloat, {2}).input("x", kFloat, {2, 2}).input("n", kInt64, {2}).output("all").output("last");
+  pb::NodeProto& node = m.graph.node("Scan", {lengths, "s", "x"}, {"last", "all"});
+  set_ints(set_int(node, "num_scan_inputs", 1), "directions", {1});
+  GraphMaker body(*attribute(node, "body", pb::AttributeProto::GRAPH).mutable_g());
+  body.input("a", kFloat, {}).input("b", kFloat, {}).output("c").output("d");
+  body.node("Add", {"a", "b"}, {"c"});
+  body.node("Identity", {"c"}, {"d"});
+  return m;
+}
+
+TEST(Conversions, the_scan_of_opset_8_scans_each_entry_of_a_batch) {
+  const auto graph = batched_scan("").import();
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(graph->value(graph->outputs()[0].value).type.text(), "float32[2,2]");
+  const auto outputs = ops::interpret(*graph, std::vector<ir::Datum>{ir::Tensor::from<float>({2}, {0, 100}),
+                                                                     ir::Tensor::from<float>({2, 2}, {1, 2, 3, 4}),
+                                                                     ir::Tensor::from<int64_t>({2}, {2, 2})});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().text();
+  EXPECT_THAT((*outputs)[0].tensor().to_float(), ElementsAre(2, 3, 104, 107));
+  EXPECT_THAT((*outputs)[1].tensor().to_float(), ElementsAre(3, 107));
+}
+
+TEST(Conversions, sequence_lengths_of_the_scan_of_opset_8_are_refused) {
+  EXPECT_THAT(batched_scan("n").import().error().text(), HasSubstr("sequence lengths (input 0 of Scan, opset 8)"));
 }
 
 }  // namespace
