@@ -73,7 +73,8 @@ Status GraphImporter::add_inputs(pb::GraphProto& proto, Frame& frame) {
 Status GraphImporter::add_initializers(pb::GraphProto& proto, Frame& frame) {
   const auto add = [&](const std::string& name, Result<ir::Tensor> tensor) -> Status {
     if (!tensor.ok()) return tensor.take_error();
-    if (name.empty() || !frame.scope->emplace(name, graph_.add_constant(name, std::move(tensor).value())).second)
+    if (name.empty() ||
+        !frame.scope->emplace(name, graph_.add_constant(frame.prefix + name, std::move(tensor).value())).second)
       return make_error(Code::kInvalidModel, "initializer '{}': found the name twice or empty, expected distinct names",
                         name);
     return {};
@@ -154,6 +155,30 @@ Status GraphImporter::import_body(pb::GraphProto& proto, const Frame& outer, con
   TUTTI_TRY(import_nodes(*proto.mutable_node(), frame));
   add_outputs(proto, frame, "body output");
   return {};
+}
+
+Result<std::vector<ValueId>> GraphImporter::inline_graph(pb::GraphProto& proto, const Frame& outer,
+                                                         const std::string& prefix,
+                                                         const std::vector<ValueId>& inputs) {
+  if (outer.depth >= session_.options.max_nesting)
+    return make_error(Code::kLimit, "found bodies and functions nested deeper than {}", session_.options.max_nesting);
+  if (proto.input_size() != static_cast<int>(inputs.size()))
+    return make_error(Code::kInvalidModel, "found {} inputs, expected {}", proto.input_size(), inputs.size());
+  Scope scope;
+  for (int i = 0; i < proto.input_size(); ++i) scope[proto.input(i).name()] = inputs[static_cast<size_t>(i)];
+  for (const std::string& name : session_.free_names.of(proto))
+    if (const auto found = outer.scope->find(name); found != outer.scope->end()) scope.emplace(name, found->second);
+  Frame frame{&scope, outer.opsets, outer.bindings, prefix, outer.depth + 1};
+  TUTTI_TRY(add_initializers(proto, frame));
+  TUTTI_TRY(import_nodes(*proto.mutable_node(), frame));
+  std::vector<ValueId> outputs;
+  for (const pb::ValueInfoProto& output : proto.output()) {
+    const auto made = scope.find(output.name());
+    if (made == scope.end())
+      return make_error(Code::kInvalidModel, "output '{}': found nothing that makes it", output.name());
+    outputs.push_back(made->second);
+  }
+  return outputs;
 }
 
 Status GraphImporter::import_nodes(Nodes& nodes, const Frame& frame) {

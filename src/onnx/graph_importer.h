@@ -66,6 +66,10 @@ class GraphImporter {
   Status import_body(pb::GraphProto& proto, const Frame& outer, const ir::Graph& outer_graph,
                      const std::vector<ir::ValueType>& own_inputs, const std::vector<Capture>& captures,
                      const std::vector<bool>& outer_tainted);
+  // The nodes of a body as nodes of this graph, with `inputs` for its inputs; one value per output. Names within get
+  // the prefix.
+  Result<std::vector<ir::ValueId>> inline_graph(pb::GraphProto& proto, const Frame& outer, const std::string& prefix,
+                                                const std::vector<ir::ValueId>& inputs);
 
   Session& session() { return session_; }
   ir::Graph& graph() { return graph_; }

@@ -29,22 +29,16 @@ Status microsoft(NodeBuilder& node) {
   return node.finish(ops::find_op(full) ? full : node.op_type(), node.inputs());
 }
 
-}  // namespace
+bool is_ours(const std::string& op) { return ops::find_op("com.microsoft." + op) || ops::find_op(op); }
+constexpr MapRow kByName{"", 1, microsoft};
 
-Status direct(NodeBuilder& node) { return node.finish(node.op_type(), node.inputs()); }
-
-OperatorMap::OperatorMap() {
-  for (const auto& rows :
-       {pointwise_rows(), shape_rows(), gather_rows(), reduce_rows(), neural_rows(), image_rows(), control_rows()})
-    for (const MapRow& row : rows) rows_[row.name].push_back(row);
-}
-
-std::string OperatorMap::near_names(std::string_view op) const {
+template <class Table>
+std::string near_names(const Table& table, std::string_view op) {
   constexpr size_t kLongestName = 64;
   if (op.size() > kLongestName) return {};
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, op.size() / 4) + 1;
-  for (const auto& [name, rows] : rows_) {
+  for (const auto& [name, rows] : table) {
     const size_t distance = edit_distance(op, name);
     if (distance < best_distance || (distance == best_distance && !best.empty() && name < best)) {
       best = name;
@@ -54,30 +48,48 @@ std::string OperatorMap::near_names(std::string_view op) const {
   return best.empty() ? std::string() : fmt::format("the nearest known operator is {}", best);
 }
 
-OperatorMap::Found OperatorMap::find_microsoft(const std::string& op) const {
-  static constexpr MapRow kRow{"", 1, microsoft};
-  const bool known = ops::find_op("com.microsoft." + op) || ops::find_op(op);
-  if (known) return {&kRow, {}, {}};
-  return {nullptr, "this operator of com.microsoft is not implemented",
-          "export without the runtime's own optimisations, or as ONNX operators"};
-}
-
-OperatorMap::Found OperatorMap::find(const std::string& domain, const std::string& op, int64_t version) const {
-  if (domain == "com.microsoft") return find_microsoft(op);
-  if (!domain.empty() && domain != "ai.onnx")
-    return {nullptr, fmt::format("operators of the domain '{}' are not known", domain),
-            "export them as model-local functions, or as ONNX operators"};
-  const auto found = rows_.find(op);
-  if (found == rows_.end()) return {nullptr, "there is no such operator", near_names(op)};
+// The row in force at a version.
+OperatorMap::Found newest_row(const std::vector<MapRow>& rows, int64_t version) {
   const MapRow* best = nullptr;
   int64_t first = INT64_MAX;
-  for (const MapRow& row : found->second) {
+  for (const MapRow& row : rows) {
     first = std::min(first, row.since);
     if (row.since <= version && (!best || row.since > best->since)) best = &row;
   }
   if (best) return {best, {}, {}};
   return {nullptr, fmt::format("version {} of the operator set does not have it in a known form", version),
           fmt::format("known from opset {} on", first)};
+}
+
+}  // namespace
+
+Status direct(NodeBuilder& node) { return node.finish(node.op_type(), node.inputs()); }
+
+OperatorMap::OperatorMap() {
+  const auto add = [this](const std::string& domain, std::span<const MapRow> rows) {
+    for (const MapRow& row : rows) domains_[domain][row.name].push_back(row);
+  };
+  for (const auto& rows :
+       {pointwise_rows(), shape_rows(), gather_rows(), reduce_rows(), neural_rows(), image_rows(), control_rows()})
+    add("", rows);
+  add("ai.onnx.ml", ml_rows());
+  add("ai.onnx.ml", ml_tree_rows());
+  add("ai.onnx.preview", preview_rows());
+  add("com.microsoft", microsoft_rows());
+}
+
+OperatorMap::Found OperatorMap::find(const std::string& domain, const std::string& op, int64_t version) const {
+  const auto table = domains_.find(domain == "ai.onnx" ? "" : domain);
+  if (table == domains_.end())
+    return {nullptr, fmt::format("operators of the domain '{}' are not known", domain),
+            "export them as model-local functions, or as ONNX operators"};
+  const auto found = table->second.find(op);
+  if (found != table->second.end()) return newest_row(found->second, version);
+  if (table->first.empty()) return {nullptr, "there is no such operator", near_names(table->second, op)};
+  if (domain == "com.microsoft" && is_ours(op)) return {&kByName, {}, {}};
+  return {nullptr, fmt::format("this operator of {} is not implemented", domain),
+          domain == "com.microsoft" ? "export without the runtime's own optimisations, or as ONNX operators"
+                                    : "export it as ONNX operators"};
 }
 
 }  // namespace tutti::onnx

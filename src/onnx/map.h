@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace tutti::onnx {
 
 using Builder = Status (*)(NodeBuilder&);
 
-// From version `since` of the ai.onnx operator set until the operator's next row.
+// From version `since` of the domain's operator set until the operator's next row.
 struct MapRow {
   std::string_view name;
   int64_t since;
@@ -32,8 +33,12 @@ std::span<const MapRow> reduce_rows();
 std::span<const MapRow> neural_rows();
 std::span<const MapRow> image_rows();
 std::span<const MapRow> control_rows();
+std::span<const MapRow> ml_rows();         // ai.onnx.ml
+std::span<const MapRow> ml_tree_rows();    // its tree ensembles
+std::span<const MapRow> preview_rows();    // ai.onnx.preview
+std::span<const MapRow> microsoft_rows();  // com.microsoft: those that are made of other operators
 
-// All rows, by name. Immutable.
+// All rows, by domain and name. Immutable.
 class OperatorMap {
  public:
   OperatorMap();
@@ -45,10 +50,9 @@ class OperatorMap {
   Found find(const std::string& domain, const std::string& op, int64_t version) const;
 
  private:
-  Found find_microsoft(const std::string& op) const;
-  std::string near_names(std::string_view op) const;
+  using Table = std::unordered_map<std::string_view, std::vector<MapRow>>;
 
-  std::unordered_map<std::string_view, std::vector<MapRow>> rows_;
+  std::map<std::string, Table, std::less<>> domains_;  // "" is ai.onnx
 };
 
 }  // namespace tutti::onnx

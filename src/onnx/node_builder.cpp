@@ -78,15 +78,21 @@ ValueId NodeBuilder::number(ir::DType dtype, double value) {
 }
 
 Result<ValueId> NodeBuilder::add(std::string_view op_name, std::vector<ValueId> inputs, const AttrMap& attributes) {
+  return TUTTI_TRY(add_many(op_name, std::move(inputs), attributes, 1))[0];
+}
+
+Result<std::vector<ValueId>> NodeBuilder::add_many(std::string_view op_name, std::vector<ValueId> inputs,
+                                                   const AttrMap& attributes, int outputs) {
   const ir::OpDef* op = TUTTI_TRY(find_op(op_name));
   const std::string name = setup_.frame->prefix + setup_.node->name();
   ir::NodeSpec spec{.op = op, .attrs = TUTTI_TRY(make_attrs(*op, attributes)), .inputs = std::move(inputs)};
+  trim_absent(spec.inputs, op->min_inputs);
   spec.name = graph().unique_name(fmt::format("{}/{}", name, op_name));
-  spec.output_names = {spec.name};
+  for (int i = 0; i < outputs; ++i) spec.output_names.push_back(i == 0 ? spec.name : graph().unique_name(spec.name));
   spec.origins = {name};
   const ir::NodeId id = graph().add_node(std::move(spec));
   TUTTI_TRY(ir::infer_node(graph(), id));
-  return graph().node(id).outputs[0];
+  return graph().node(id).outputs;
 }
 
 Status NodeBuilder::finish(std::string_view op_name, std::vector<ValueId> inputs, const AttrMap& attributes,
@@ -170,6 +176,15 @@ Result<std::unique_ptr<ir::Graph>> NodeBuilder::body(std::string_view attribute,
                 .with_context(fmt::format("body '{}'", attribute)));
   tainted_ = tainted_ || importer.any_tainted();
   return out;
+}
+
+Result<std::vector<ValueId>> NodeBuilder::inline_body(std::string_view attribute, const std::vector<ValueId>& inputs) {
+  const std::string prefix = setup_.frame->prefix + setup_.node->name() + "/" + std::string(attribute) + "/";
+  auto outputs =
+      TUTTI_TRY(setup_.importer->inline_graph(*TUTTI_TRY(graph_attribute(attribute)), *setup_.frame, prefix, inputs)
+                    .with_context(fmt::format("body '{}'", attribute)));
+  for (const ValueId value : outputs) tainted_ = tainted_ || setup_.importer->is_tainted(value);
+  return outputs;
 }
 
 ir::ValueType NodeBuilder::loosened(const ir::ValueType& type, ir::Graph& target) const {

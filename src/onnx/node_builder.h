@@ -64,6 +64,9 @@ class NodeBuilder {
 
   // An intermediate node with one output.
   Result<ir::ValueId> add(std::string_view op, std::vector<ir::ValueId> inputs, const AttrMap& attributes = {});
+  // The same with several outputs.
+  Result<std::vector<ir::ValueId>> add_many(std::string_view op, std::vector<ir::ValueId> inputs,
+                                            const AttrMap& attributes, int outputs);
   // The node that stands for the model's node and makes its outputs (at least `min_outputs` of them, unwanted ones
   // included).
   Status finish(std::string_view op, std::vector<ir::ValueId> inputs, const AttrMap& attributes,
@@ -82,6 +85,9 @@ class NodeBuilder {
   std::vector<ir::ValueId> capture_inputs(const std::vector<Capture>& captures) const;
   Result<std::unique_ptr<ir::Graph>> body(std::string_view attribute, const std::vector<ir::ValueType>& own_inputs,
                                           const std::vector<Capture>& captures);
+  // The nodes of a graph attribute as nodes of this graph, run once on `inputs`: one value per output. A node that
+  // cannot be imported makes this one tainted, and the values mean nothing.
+  Result<std::vector<ir::ValueId>> inline_body(std::string_view attribute, const std::vector<ir::ValueId>& inputs);
   Result<int> body_input_count(std::string_view attribute) const;
   // The type with every dimension unknown: of a value that may change from iteration to iteration.
   ir::ValueType loosened(const ir::ValueType& type, ir::Graph& graph) const;
