@@ -169,37 +169,42 @@ void copy_line(const ConvShape& shape, const float* row, int64_t column, float* 
   }
 }
 
-// Lines inside of the row are read where they are, if nothing lies between their pixels; the others are copied.
+// Where line `i` of the windows of a run starts. Lines inside of the row are read where they are, if nothing lies
+// between their pixels; others are copied to `free`, which moves on.
+void point_at_lines(const PackedConv& s, const PixelRun& run, const float* row, const float** to, float** free) {
+  const WindowAxis w = s.shape.width();
+  if (row == nullptr) {
+    std::fill(to, to + run.count, s.zeros.data());
+    return;
+  }
+  const bool joined = w.dilation == 1 && s.shape.group == 1;
+  const int64_t begin = joined ? std::clamp(w.inner_begin() - run.column, int64_t{0}, run.count) : run.count;
+  const int64_t end = joined ? std::clamp(w.inner_end() - run.column, begin, run.count) : run.count;
+  auto copy = [&](int64_t r) {
+    copy_line(s.shape, row, (run.column + r) * w.stride - w.pad_begin, *free);
+    to[r] = *free;
+    *free += w.kernel * s.shape.group_channels();
+  };
+  for (int64_t r = 0; r < begin; ++r) copy(r);
+  const float* from = row + (run.column * w.stride - w.pad_begin) * s.shape.channels;
+  for (int64_t r = begin; r < end; ++r) to[r] = from + r * w.stride * s.shape.channels;
+  for (int64_t r = end; r < run.count; ++r) copy(r);
+}
+
 void run_by_lines(const PackedConv& s, const Pointers& at, const GemmGrid::Block& cell, int64_t group) {
   float patches[kPatchFloats];
   const float* table[kTableEntries];
-  const WindowAxis w = s.shape.width();
-  const int64_t lines = s.shape.height().kernel, line_floats = w.kernel * s.shape.group_channels();
-  const bool joined = w.dilation == 1 && s.shape.group == 1;
+  const int64_t lines = s.shape.height().kernel;
   const float* x = at.x + group * s.shape.group_channels();
   simd::GemmBlock g = make_block(s, at, cell, group);
   float* free = patches;
   for_each_run(s.shape, cell.row_begin, cell.row_end, [&](const PixelRun& run) {
-    for (int64_t i = 0; i < lines; ++i) {
-      const float* row = input_row(s.shape, x, run, i);
-      const float** to = table + i * g.rows + run.first;
-      for (int64_t r = 0; r < run.count; ++r) {
-        const int64_t column = (run.column + r) * w.stride - w.pad_begin;
-        if (row == nullptr) {
-          to[r] = s.zeros.data();
-        } else if (joined && column >= 0 && column + w.kernel <= w.in) {
-          to[r] = row + column * s.shape.channels;
-        } else {
-          copy_line(s.shape, row, column, free);
-          to[r] = free;
-          free += line_floats;
-        }
-      }
-    }
+    for (int64_t i = 0; i < lines; ++i)
+      point_at_lines(s, run, input_row(s.shape, x, run, i), table + i * g.rows + run.first, &free);
   });
   g.a = table;
   g.taps = lines;
-  g.channels = line_floats;
+  g.channels = s.shape.width().kernel * s.shape.group_channels();
   simd::gemm(g);
 }
 

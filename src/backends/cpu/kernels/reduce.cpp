@@ -113,8 +113,8 @@ Status run(const Reduce& r, const RunContext& c) {
     });
     return ok_status();
   }
-  // Whole cache lines, and enough stripes for several threads.
-  const int64_t most = std::clamp<int64_t>(r.inner / 64 * 16, 16, kMostColumns);
+  // Neighbouring cache lines together; apart only where few columns would leave threads without work.
+  const int64_t most = r.inner <= 64 && r.outer == 1 && r.count >= 2048 ? 16 : kMostColumns;
   const int64_t stripes = (r.inner + most - 1) / most;
   split(c.threads, r.outer * stripes, 0.1 * static_cast<double>(r.count * most) + 10, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
