@@ -98,7 +98,7 @@ constexpr Line kLines[] = {
     {"Xor", {&kPlainBinary}},
     {"tutti.AveragePoolNhwc", {&kPool}},
     {"tutti.FusedAttention", {&kAttentionKernel}},
-    {"tutti.FusedConv", {&kDepthwiseConv, &kPackedConv, &kOneDnnConv}},
+    {"tutti.FusedConv", {&kDepthwiseConv, &kWinogradConv, &kPackedConv, &kOneDnnConv}},
     {"tutti.Linear", {&kPackedMatMul}},
     {"tutti.MaxPoolNhwc", {&kPool}},
 };

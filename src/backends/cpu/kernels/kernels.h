@@ -12,6 +12,7 @@ extern const KernelDef kAttentionKernel;                              // attenti
 extern const KernelDef kPackedMatMul;                                 // matmul.cpp
 extern const KernelDef kPackedConv;                                   // conv_packed.cpp
 extern const KernelDef kDepthwiseConv;                                // conv_depthwise.cpp
+extern const KernelDef kWinogradConv;                                 // conv_winograd.cpp
 extern const KernelDef kUnary, kClip, kFunction, kIsNan;              // unary.cpp
 extern const KernelDef kBinary, kPlainBinary;                         // binary.cpp
 extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm;    // norm.cpp

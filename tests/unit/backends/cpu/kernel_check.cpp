@@ -72,18 +72,24 @@ bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& que
   return true;
 }
 
-}  // namespace
+// A node with what its query borrows.
+struct Setup {
+  const ir::OpDef& op;
+  ir::Attrs attrs;
+  std::vector<ir::Datum> expected;
+  std::vector<backend::TensorDesc> in, out;
+  std::vector<const ir::Tensor*> constants;
+  std::unique_ptr<backend::Backend> backend = make_cpu_backend();
+  backend::KernelQuery query{op, attrs, in, out, constants, backend->device()};
+};
 
-std::vector<std::string> check_node(const NodeCase& node) {
-  std::vector<std::string> ran;
+// Null, and a failure of the test, when there is no such operator or the reference refuses.
+std::unique_ptr<Setup> set_up(const NodeCase& node) {
   const ir::OpDef* op = ops::find_op(node.op);
   if (op == nullptr) {
     ADD_FAILURE() << "no operator " << node.op;
-    return ran;
+    return nullptr;
   }
-  std::string text = node.op;
-  for (const ir::Tensor& t : node.inputs) text += " " + t.type_text();
-  SCOPED_TRACE(text);
   ir::Attrs attrs = op->make_attrs ? ir::Attrs(op->make_attrs()) : ir::Attrs();
   for (const auto& [name, value] : node.attrs) {
     const Status set = ir::set_attr(attrs, name, value);
@@ -100,17 +106,41 @@ std::vector<std::string> check_node(const NodeCase& node) {
   auto expected = ops::evaluate({.op = *op, .attrs = attrs, .inputs = data, .output_count = node.outputs});
   if (!expected.ok()) {
     ADD_FAILURE() << expected.error().text();
-    return ran;
+    return nullptr;
   }
   for (const ir::Datum& d : *expected) out.push_back(desc(d.tensor()));
-  const auto backend = make_cpu_backend();
-  const backend::KernelQuery query{*op, attrs, in, out, constants, backend->device()};
-  for (const backend::KernelDef* def : backend->kernels(*op)) {
-    if (def->supports(query)) continue;
-    if (check_kernel(*def, query, node, *expected)) ran.emplace_back(def->name);
+  return std::unique_ptr<Setup>(
+      new Setup{*op, std::move(attrs), *std::move(expected), std::move(in), std::move(out), std::move(constants)});
+}
+
+}  // namespace
+
+std::vector<std::string> check_node(const NodeCase& node) {
+  std::vector<std::string> ran;
+  std::string text = node.op;
+  for (const ir::Tensor& t : node.inputs) text += " " + t.type_text();
+  SCOPED_TRACE(text);
+  const std::unique_ptr<Setup> setup = set_up(node);
+  if (setup == nullptr) return ran;
+  for (const backend::KernelDef* def : setup->backend->kernels(setup->op)) {
+    if (def->supports(setup->query)) continue;
+    if (check_kernel(*def, setup->query, node, setup->expected)) ran.emplace_back(def->name);
   }
   EXPECT_FALSE(ran.empty()) << "no kernel takes this node";
   return ran;
+}
+
+ir::Tensor result_of(const NodeCase& node, std::string_view kernel) {
+  const std::unique_ptr<Setup> setup = set_up(node);
+  if (setup == nullptr) return {};
+  for (const backend::KernelDef* def : setup->backend->kernels(setup->op)) {
+    if (def->name != kernel || def->supports(setup->query)) continue;
+    Weights weights;
+    auto prepared = def->prepare({setup->query, weights});
+    if (prepared.ok()) return run_kernel(**prepared, node, setup->expected, 2)[0];
+  }
+  ADD_FAILURE() << kernel << " does not take this node";
+  return {};
 }
 
 ir::Tensor random_floats(ir::Dims dims, uint64_t seed) {

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/kernel.h"
@@ -22,6 +23,9 @@ struct NodeCase {
 
 // Which kernels ran; fails the test where one differs from the reference or from itself with another number of threads.
 std::vector<std::string> check_node(const NodeCase& node);
+
+// Output 0 as one kernel computes it; fails the test when that kernel does not take the node.
+ir::Tensor result_of(const NodeCase& node, std::string_view kernel);
 
 ir::Tensor random_floats(ir::Dims dims, uint64_t seed = 1);
 ir::Tensor ints(std::vector<int64_t> values);
