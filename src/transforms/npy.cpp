@@ -139,6 +139,9 @@ Result<Tensor> read_body(std::ifstream& file, const Header& header) {
   Tensor out = Tensor::allocate(header.dtype, header.dims);
   file.read(static_cast<char*>(out.mutable_raw()), expected);
   if (!file) return make_error(Code::kIo, "reading failed: {}", std::strerror(errno));
+  // Bytes other than 0 and 1 are no C++ bools; NumPy takes any of them for true.
+  if (header.dtype == DType::kBool)
+    for (uint8_t& value : out.mutable_data<uint8_t>()) value = value != 0;
   return header.fortran_order && header.dims.size() > 1 ? from_fortran(out) : out;
 }
 

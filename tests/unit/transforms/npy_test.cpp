@@ -48,6 +48,16 @@ TEST_F(Npy, fortran_order_becomes_row_major) {
   EXPECT_EQ(back->to_float(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
+TEST_F(Npy, any_byte_but_zero_is_a_true_bool) {
+  ASSERT_TRUE(write_npy(path_, Tensor::from<bool>({3}, {true, false, true})).ok());
+  std::string content = bytes();
+  content.back() = '\x02';
+  write(content);
+  auto back = read_npy(path_);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_TRUE(identical(*back, Tensor::from<bool>({3}, {true, false, true})));
+}
+
 TEST_F(Npy, every_truncation_is_an_error_that_names_the_file) {
   ASSERT_TRUE(write_npy(path_, Tensor::from<float>({4}, {1, 2, 3, 4})).ok());
   const std::string content = bytes();
