@@ -1,5 +1,7 @@
 #include "engine/graph_reader.h"
 
+#include <algorithm>
+
 #include "engine/attributes.h"
 #include "engine/weights_writer.h"
 #include "ops/op_list.h"
@@ -24,6 +26,14 @@ Result<ir::DType> read_dtype(uint8_t number) {
   if (number == 0 || number >= ir::kDTypeCount)
     return corrupt("element type: found {}, expected 1 to {}", number, ir::kDTypeCount - 1);
   return static_cast<ir::DType>(number);
+}
+
+// Kernels load bools as such, and a byte other than 0 or 1 is none.
+Status check_bools(ir::DType dtype, std::span<const std::byte> bytes) {
+  if (dtype != ir::DType::kBool ||
+      std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; }))
+    return {};
+  return corrupt("found a bool that is neither 0 nor 1");
 }
 
 class GraphReader {
@@ -110,6 +120,7 @@ class GraphReader {
     if (constant.in_weights()) return read_weights(constant, dtype, std::move(dims), bytes);
     if (size_of(constant.data()) != bytes)
       return corrupt("found {} bytes, expected {}", size_of(constant.data()), bytes);
+    if (bytes > 0) TUTTI_TRY(check_bools(dtype, std::as_bytes(std::span(constant.data()->data(), bytes))));
     ir::Tensor out = ir::Tensor::allocate(dtype, std::move(dims));
     if (bytes > 0) std::memcpy(out.mutable_raw(), constant.data()->data(), bytes);
     return out;
@@ -129,6 +140,7 @@ class GraphReader {
         offset % kTensorAlignment != 0)
       return corrupt("found {} bytes at {} of the weights, expected {} aligned bytes inside {}", constant.size_bytes(),
                      offset, bytes, available);
+    TUTTI_TRY(check_bools(dtype, weights_.bytes.subspan(offset, bytes)));
     return ir::Tensor::mapped_view(dtype, std::move(dims), weights_.bytes.data() + offset, weights_.file);
   }
 

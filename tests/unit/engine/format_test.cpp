@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "base/atomic_file.h"
 #include "ops/interpreter.h"
 #include "support/graph_cases.h"
@@ -156,21 +154,6 @@ TEST(EngineFile, finds_an_altered_weight_when_asked) {
   const Error error = load_error(path, {.verify_weights = true});
   EXPECT_EQ(error.code(), Code::kCorrupt);
   EXPECT_NE(error.text().find("weights section is corrupt between bytes 1048576"), std::string::npos) << error.text();
-}
-
-TEST(EngineFile, survives_random_changes_of_bytes) {
-  const TempDir folder;
-  const std::string bytes = read_text(saved(plan_of(testing::loop_graph()), folder));
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    std::mt19937_64 random(seed);
-    std::string changed = bytes;
-    for (uint64_t i = 0; i <= random() % 8; ++i) changed[random() % changed.size()] = static_cast<char>(random());
-    auto loaded = load_engine(folder.write("changed", changed));
-    if (!loaded.ok()) continue;
-    const std::vector<ir::Datum> inputs{testing::filled({6}, 1), ir::Tensor::scalar<int64_t>(3)};
-    (void)ops::interpret((*loaded)->graph, inputs);
-  }
 }
 
 }  // namespace
