@@ -51,8 +51,6 @@ Tensor row(const Tensor& whole, int64_t step) {
 Result<Tensor> join(const std::vector<Tensor>& parts) {
   ir::Dims dims = parts[0].dims();
   if (dims.empty()) dims = {1};
-  size_t bytes = 0;
-  for (const Tensor& part : parts) bytes += part.size_bytes();
   for (const Tensor& part : parts)
     if (part.dims() != parts[0].dims())
       return make_error(Code::kUnsupported, "--steps: found outputs of shapes {} and {}, expected equal ones",

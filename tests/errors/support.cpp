@@ -132,12 +132,12 @@ void add_output(::onnx::ModelProto& model, const std::string& name) {
   auto* tensor = model.mutable_graph()->add_initializer();
   tensor->set_name(name);
   tensor->set_data_type(::onnx::TensorProto::FLOAT);
-  int64_t count = 1;
+  double count = 1;  // which int64 need not hold
   for (const int64_t d : dims) {
     tensor->add_dims(d);
-    count *= d;
+    count *= static_cast<double>(d);
   }
-  if (count < 1000) tensor->set_raw_data(std::string(static_cast<size_t>(std::max<int64_t>(count, 0)) * 4, '\0'));
+  if (count < 1000) tensor->set_raw_data(std::string(static_cast<size_t>(std::max(count, 0.0)) * 4, '\0'));
   return *tensor;
 }
 
