@@ -82,9 +82,11 @@ void say_details(const OutputOptions& output, const InspectOptions& options, con
           fmt::format("  {:<28} {:<22} {} {}", layer["op"].get<std::string>(), layer["kernel"].get<std::string>(),
                       layer["outputs"].dump(), layer["node"].get<std::string>()));
   if (options.passes)
-    for (const auto& pass : model.passes.passes)
+    for (const auto& pass : model.passes.passes) {
       say(output, fmt::format("  {:<24} {:8.2f} ms {:6} patches {:6} -> {} nodes", pass.name, pass.milliseconds,
                               pass.patches, pass.nodes_before, pass.nodes_after));
+      for (const auto& [node, reason] : pass.declined) say(output, fmt::format("    left {}: {}", node, reason));
+    }
   if (options.fallbacks || !made.fallbacks.empty())
     say(output, fmt::format("fallbacks to reference kernels: {}", made.fallbacks.size()));
   if (options.fallbacks) {

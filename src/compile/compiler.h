@@ -24,6 +24,7 @@ struct PassReport {
   int64_t patches = 0;
   int64_t nodes_before = 0, nodes_after = 0;
   std::vector<std::pair<std::string, int64_t>> by_rule;
+  std::vector<std::pair<std::string, std::string>> declined;  // nodes that nearly fitted, and why they did not
 };
 
 struct CompileReport {

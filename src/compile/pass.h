@@ -22,6 +22,7 @@ struct PassContext {
 struct PassStats {
   int64_t patches = 0;
   std::vector<std::pair<std::string, int64_t>> by_rule;
+  std::vector<std::pair<std::string, std::string>> declined;  // nodes that looked like the pass's work, and why not
 };
 
 struct Pass {

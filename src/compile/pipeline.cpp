@@ -26,6 +26,7 @@ constexpr std::array kPipeline{
     Pass{"common_subexpressions", run_common_subexpressions},
     Pass{"fuse_layer_norm", run_fuse_layer_norm},
     Pass{"fuse_activation", run_fuse_activation},
+    Pass{"fuse_attention", run_fuse_attention},
     Pass{"fold_batch_norm", run_fold_batch_norm},
     Pass{"conv_activation", run_conv_activation},
     Pass{"channels_last", run_channels_last},
@@ -77,6 +78,7 @@ Status run_pass(const Pass& pass, ir::Graph& graph, const CompileOptions& option
   entry.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   entry.patches = stats.patches;
   entry.by_rule = std::move(stats.by_rule);
+  entry.declined = std::move(stats.declined);
   entry.nodes_after = graph.node_count();
   drop_weights(graph);
   report.patches += entry.patches;

@@ -14,6 +14,7 @@ Result<PassStats> run_common_subexpressions(ir::Graph& graph, PassContext& conte
 Result<PassStats> run_decide_if(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_fuse_activation(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_fuse_layer_norm(ir::Graph& graph, PassContext& context);
+Result<PassStats> run_fuse_attention(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_fold_batch_norm(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_conv_activation(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_channels_last(ir::Graph& graph, PassContext& context);

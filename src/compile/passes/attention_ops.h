@@ -1,0 +1,13 @@
+// Attention operators in their simple forms become tutti.FusedAttention: no cache, no second output.
+#pragma once
+
+#include <optional>
+
+#include "ir/rewrite.h"
+
+namespace tutti::compile {
+
+std::optional<ir::Patch> from_attention(const ir::Graph& graph, ir::NodeId id);
+std::optional<ir::Patch> from_multi_head_attention(const ir::Graph& graph, ir::NodeId id);
+
+}  // namespace tutti::compile
