@@ -76,11 +76,14 @@ void pack_b(GemmOperand b, int64_t depth, int64_t columns, float* out) {
     }
     return;
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    const float* from = b.data + j * b.column_stride;
-    float* to = out + j / kTileColumns * kTileColumns * depth + j % kTileColumns;
-    for (int64_t p = 0; p < depth; ++p) to[p * kTileColumns] = from[p * b.row_stride];
-  }
+  constexpr int64_t kLine = 16;  // floats: a cache line of each column in turn, so that their reads overlap
+  for (int64_t first = 0; first < columns; first += kTileColumns, out += depth * kTileColumns)
+    for (int64_t p0 = 0; p0 < depth; p0 += kLine)
+      for (int64_t j = first; j < std::min(first + kTileColumns, columns); ++j) {
+        const float* from = b.data + j * b.column_stride;
+        for (int64_t p = p0; p < std::min(p0 + kLine, depth); ++p)
+          out[p * kTileColumns + j - first] = from[p * b.row_stride];
+      }
 }
 
 struct Block {

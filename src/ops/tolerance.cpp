@@ -64,14 +64,12 @@ double largest_finite(const Reader& read) {
 }
 
 void note(Comparison& out, int64_t index, double actual, double expected, double limit) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return;
   double error = std::fabs(actual - expected);
-  if (actual == expected || (std::isnan(actual) && std::isnan(expected)))
-    error = 0;
-  else if (!std::isfinite(actual) || !std::isfinite(expected))
-    error = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
   out.max_absolute_error = std::max(out.max_absolute_error, error);
-  if (error > 0)
-    out.max_relative_error = std::max(out.max_relative_error, error / std::max(std::fabs(expected), 1e-30));
+  const double magnitude = std::max(std::fabs(expected), 1e-30);
+  if (error > out.max_relative_error * magnitude) out.max_relative_error = error / magnitude;
   if (error <= limit) return;
   if (out.failures++ == 0) {
     out.pass = false;

@@ -25,6 +25,20 @@ TEST(Tolerance, names_the_first_element_that_differs) {
   EXPECT_NE(found.text.find("element 2 is 4; expected 3"), std::string::npos) << found.text;
 }
 
+TEST(Tolerance, reports_the_largest_errors_and_takes_a_lone_infinity_for_one) {
+  const auto found = compare_tensors(Tensor::from<float>({3}, {8, 1.5f, 100}), Tensor::from<float>({3}, {8, 1, 98}),
+                                     Tolerance::kRounding);
+  EXPECT_EQ(found.max_absolute_error, 2);
+  EXPECT_EQ(found.max_relative_error, 0.5);
+  EXPECT_EQ(found.failures, 2);
+  const Tensor infinite = Tensor::scalar<float>(INFINITY);
+  EXPECT_TRUE(compare_tensors(Tensor::from<float>({2}, {INFINITY, 1}), Tensor::from<float>({2}, {INFINITY, 1.0000001f}),
+                              Tolerance::kRounding)
+                  .pass);
+  EXPECT_TRUE(std::isinf(compare_tensors(Tensor::scalar<float>(1), infinite, Tolerance::kRounding).max_absolute_error));
+  EXPECT_FALSE(compare_tensors(infinite, Tensor::scalar<float>(-INFINITY), Tolerance::kApproximate).pass);
+}
+
 TEST(Tolerance, forgives_rounding_relative_to_the_scale_of_the_output) {
   const Tensor reference = Tensor::from<float>({2}, {1000, 0});
   EXPECT_TRUE(compare_tensors(Tensor::from<float>({2}, {1000, 0.005f}), reference, Tolerance::kRounding).pass);
