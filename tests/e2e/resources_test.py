@@ -107,7 +107,7 @@ def bench_report():
               "load_ms": 0 < report["load_ms"] < seconds * 1e3,
               "first_run_ms": times["min"] < report["first_run_ms"] < seconds * 1e3,  # packs the weights
               "peak_rss_bytes": layers * 4 * 1024 * 1024 < report["peak_rss_bytes"] <= 1.05 * peak,
-              "layers": len(report["layers"]) == layers and abs(sum(layer["ms"] for layer in report["layers"]) / times["p50"] - 1) < 0.5}
+              "layers": len(report["layers"]) == layers and 0.3 < sum(layer["ms"] for layer in report["layers"]) / times["p50"] < 3}
     wrong = [name for name, holds in checks.items() if not holds]
     if wrong:
         raise Failed(f"{', '.join(wrong)} cannot be true: {json.dumps(report)[:900]}")
