@@ -109,11 +109,13 @@ Status eval_matmul(EvalContext& context) {
   const int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, k = a.dim(a.rank() - 1),
                 n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1;
   const Dims batch = TUTTI_TRY(broadcast(leading(a.dims()), leading(b.dims())));
-  const BatchedProduct product{{m, n, k},
-                               {k, 1},
-                               {n, 1},
-                               batch_offsets(leading(a.dims()), batch, m * k),
-                               batch_offsets(leading(b.dims()), batch, k * n)};
+  BatchedProduct product{{m, n, k}, {k, 1}, {n, 1}, {0}, {0}};
+  if (ir::element_count(leading(b.dims())) == 1) {  // one right side for all: the batches are just more rows
+    product.size.m *= ir::element_count(batch);
+  } else {
+    product.offsets_a = batch_offsets(leading(a.dims()), batch, m * k);
+    product.offsets_b = batch_offsets(leading(b.dims()), batch, k * n);
+  }
   Tensor* out = TUTTI_TRY(context.output(0, a.dtype(), out_dims));
   return run_product(product, a, b, *out);
 }
