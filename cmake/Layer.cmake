@@ -34,12 +34,13 @@ function(tutti_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# tutti_test(NAME FOLDER LINKS <libraries>): one GoogleTest program of every .cpp under tests/FOLDER, registered with ctest, if there is one.
-# It runs in the source root, and leaves its results as XML for tools/run_tests to count.
+# tutti_test(NAME FOLDER [THREADED] [ARGS <arguments>] LINKS <libraries>): one GoogleTest program of every .cpp under tests/FOLDER, registered
+# with ctest, if there is one. It runs in the source root, and leaves its results as XML for tools/run_tests to count. THREADED: threads meet
+# in it, so it is also built for ThreadSanitizer, which the others have nothing to show.
 function(tutti_test name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" LINKS)
+  cmake_parse_arguments(PARSE_ARGV 2 arg THREADED "" "ARGS;LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp)
-  if(NOT sources)
+  if(NOT sources OR (TUTTI_SANITIZE MATCHES thread AND NOT arg_THREADED))
     return()
   endif()
   add_executable(${name} ${sources})
@@ -48,7 +49,7 @@ function(tutti_test name folder)
     TUTTI_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TUTTI_BINARY_DIR="${CMAKE_BINARY_DIR}" TUTTI_DEPS_DIR="${TUTTI_DEPS_DIR}")
   target_link_libraries(${name} PRIVATE tutti_flags tutti_test_support ${arg_LINKS} GTest::gmock GTest::gtest_main)
   tutti_precompile(${name} tutti_test_headers)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${name}.xml;${TUTTI_TEST_ENVIRONMENT}")
 endfunction()

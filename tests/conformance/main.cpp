@@ -14,13 +14,15 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: conformance [--backend NAME]... [--data DIR] [--kind KIND] [--filter TEXT] [--list-failures] [--verbose] "
-    "[--jobs N] [--no-skips]\n"
+    "[--jobs N] [--threads N] [--no-skips]\n"
     "  --backend NAME    interpreter or cpu; may be repeated (both)\n"
     "  --data DIR        onnx/backend/test/data (of the onnx package in the dependencies)\n"
     "  --kind KIND       only cases of node, simple, pytorch-converted or pytorch-operator\n"
     "  --filter TEXT     only cases whose name contains TEXT\n"
     "  --list-failures   print the names of failing cases only\n"
     "  --verbose         name each case before it runs\n"
+    "  --jobs N          cases at a time, each in a process of its own (one per core)\n"
+    "  --threads N       threads of each engine (1)\n"
     "  --no-skips        run the cases of the skip list too\n";
 
 struct Options {
@@ -28,6 +30,7 @@ struct Options {
   std::string data, kind, filter;
   bool list_failures = false, verbose = false, use_skips = true;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  int threads = 1;
 };
 
 Result<Options> parse(int argc, char** argv) {
@@ -45,6 +48,8 @@ Result<Options> parse(int argc, char** argv) {
       options.filter = value();
     else if (arg == "--jobs")
       options.jobs = std::atoi(value().c_str());
+    else if (arg == "--threads")
+      options.threads = std::atoi(value().c_str());
     else if (arg == "--list-failures")
       options.list_failures = true;
     else if (arg == "--verbose")
@@ -65,7 +70,7 @@ struct Tally {
 
 Result<Tally> run_backend(const std::string& backend, const std::vector<Case>& all, const Options& options) {
   const auto skips = TUTTI_TRY(read_skips(fmt::format("{}/tests/conformance/skips/{}.txt", TUTTI_SOURCE_DIR, backend)));
-  auto runner = TUTTI_TRY(make_runner(backend));
+  auto runner = TUTTI_TRY(make_runner(backend, options.threads));
   std::vector<Case> cases;
   Tally tally;
   for (const Case& test : all) {

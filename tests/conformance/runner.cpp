@@ -46,19 +46,22 @@ class EngineSession final : public Session {
 // Compiles for a backend and runs the engine.
 class EngineRunner final : public Runner {
  public:
-  explicit EngineRunner(std::unique_ptr<backend::Backend> backend) : backend_(std::move(backend)) {}
+  EngineRunner(std::unique_ptr<backend::Backend> backend, int threads)
+      : backend_(std::move(backend)), threads_(threads) {}
   Result<std::unique_ptr<Session>> prepare(Graph graph) override {
     compile::CompileOptions options;
     options.backend = backend_.get();
     TUTTI_TRY(compile::optimize(graph, options, nullptr));
     runtime::EngineOptions engine_options;
     engine_options.backend = backend_.get();
+    engine_options.threads = threads_;
     auto engine = TUTTI_TRY(runtime::Engine::create(TUTTI_TRY(compile::lower(std::move(graph))), engine_options));
     return std::unique_ptr<Session>(std::make_unique<EngineSession>(std::move(engine)));
   }
 
  private:
   std::unique_ptr<backend::Backend> backend_;
+  int threads_;
 };
 
 // The files of one data set, read by the types of the graph's ports.
@@ -97,9 +100,9 @@ std::vector<ValueType> port_types(const Graph& graph, const std::vector<ir::Port
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> make_runner(const std::string& backend) {
+Result<std::unique_ptr<Runner>> make_runner(const std::string& backend, int threads) {
   if (backend == "interpreter") return std::unique_ptr<Runner>(std::make_unique<InterpreterRunner>());
-  return std::unique_ptr<Runner>(std::make_unique<EngineRunner>(TUTTI_TRY(builtin::select_backend(backend))));
+  return std::unique_ptr<Runner>(std::make_unique<EngineRunner>(TUTTI_TRY(builtin::select_backend(backend)), threads));
 }
 
 Status run_case(const Case& test, Runner& runner) {

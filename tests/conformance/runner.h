@@ -24,8 +24,8 @@ class Runner {
   virtual Result<std::unique_ptr<Session>> prepare(ir::Graph graph) = 0;
 };
 
-// "interpreter", or a backend as `--device` names it.
-Result<std::unique_ptr<Runner>> make_runner(const std::string& backend);
+// "interpreter", or a backend as `--device` names it, whose engines have this many threads.
+Result<std::unique_ptr<Runner>> make_runner(const std::string& backend, int threads);
 
 // Imports the model and checks every data set.
 Status run_case(const Case& test, Runner& runner);

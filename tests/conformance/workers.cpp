@@ -95,9 +95,10 @@ std::vector<Outcome> run_isolated(size_t count, const WorkerOptions& options,
                                   const std::function<Status(size_t)>& run) {
   std::vector<Outcome> outcomes(count, Outcome{false, "was not run"});
   const auto jobs = static_cast<size_t>(options.jobs < 1 ? 1 : options.jobs);
+  const auto share = [&](size_t job) { run_share({job, jobs, count}, options.seconds_per_case, run, outcomes); };
   std::vector<std::thread> threads;
-  for (size_t job = 0; job < jobs; ++job)
-    threads.emplace_back([&, job] { run_share({job, jobs, count}, options.seconds_per_case, run, outcomes); });
+  for (size_t job = 1; job < jobs; ++job) threads.emplace_back(share, job);
+  share(0);
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }
