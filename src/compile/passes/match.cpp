@@ -84,6 +84,28 @@ ir::Tensor scalar_tensor(ir::DType dtype, double value) {
   return tensor;
 }
 
+std::optional<std::vector<int64_t>> reshape_numbers(const Graph& graph, const ir::Shape& from,
+                                                    const std::vector<ir::Dim>& to) {
+  std::vector<int64_t> out;
+  bool inferred = false, may_be_empty = false;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (const auto number = to[i].constant()) {
+      if (*number <= 0) return std::nullopt;
+      out.push_back(*number);
+    } else if (i < from.size() && from[i] == to[i]) {
+      out.push_back(0);
+      may_be_empty = may_be_empty || to[i].range(graph.symbols()).min < 1;
+    } else {
+      if (inferred) return std::nullopt;
+      inferred = true;
+      out.push_back(-1);
+    }
+  }
+  // -1 next to a dim of 0 cannot be computed.
+  if (inferred && may_be_empty) return std::nullopt;
+  return out;
+}
+
 Result<PassStats> apply_rules(Graph& graph, std::span<const ir::Rule> rules, const PassContext& context) {
   ir::RewriteStats stats = TUTTI_TRY(ir::rewrite(graph, rules, {.patch_limit = context.patch_limit}));
   return PassStats{stats.patches, std::move(stats.by_rule)};

@@ -42,6 +42,10 @@ ir::Patch forward(const ir::Graph& graph, std::string_view name, const ir::Node&
 ir::Attrs attrs_with(const ir::OpDef& op, std::initializer_list<ir::AttrField> fields);
 ir::Tensor scalar_tensor(ir::DType dtype, double value);
 
+// The target of a Reshape from `from` to `to` as numbers: a dim, 0 where it is the data's own dim at the same place,
+// one -1 for the rest; nothing if that is not enough.
+std::optional<std::vector<int64_t>> reshape_numbers(const ir::Graph& graph, const ir::Shape& from,
+                                                    const std::vector<ir::Dim>& to);
 // The node's results as constants, when all of its inputs are constants and the results are not much larger than they.
 std::optional<ir::Patch> fold_node(const ir::Graph& graph, ir::NodeId node);
 

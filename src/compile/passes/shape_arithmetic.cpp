@@ -30,30 +30,6 @@ std::optional<ir::Patch> known_value(const Graph& graph, NodeId id) {
   return any ? std::optional(std::move(patch)) : std::nullopt;
 }
 
-// The target as ONNX numbers: a dim, 0 where it is the data's own dim at the same place, one -1 for the rest; nothing
-// if that is not enough.
-std::optional<std::vector<int64_t>> simple_target(const Graph& graph, const ir::Shape& from,
-                                                  const std::vector<ir::Dim>& to) {
-  std::vector<int64_t> out;
-  bool inferred = false, may_be_empty = false;
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (const auto number = to[i].constant()) {
-      if (*number <= 0) return std::nullopt;
-      out.push_back(*number);
-    } else if (i < from.size() && from[i] == to[i]) {
-      out.push_back(0);
-      may_be_empty = may_be_empty || to[i].range(graph.symbols()).min < 1;
-    } else {
-      if (inferred) return std::nullopt;
-      inferred = true;
-      out.push_back(-1);
-    }
-  }
-  // -1 next to a dim of 0 cannot be computed.
-  if (inferred && may_be_empty) return std::nullopt;
-  return out;
-}
-
 std::optional<ir::Patch> reshape_target(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!has_input(node, 1) || graph.value(node.inputs[1]).is_constant() || ir::attr_int(node.attrs, "allowzero") != 0)
@@ -61,7 +37,7 @@ std::optional<ir::Patch> reshape_target(const Graph& graph, NodeId id) {
   const auto& to = graph.value(node.inputs[1]).dims_value;
   const auto& from = graph.value(node.inputs[0]).type.shape;
   if (!to || !from) return std::nullopt;
-  const auto target = simple_target(graph, *from, *to);
+  const auto target = reshape_numbers(graph, *from, *to);
   if (!target) return std::nullopt;
   ir::Patch patch(graph, "reshape_target");
   const ir::ValueId shape = patch.constant(ir::Tensor::from<int64_t>({static_cast<int64_t>(target->size())}, *target));
