@@ -150,8 +150,12 @@ Status infer_squeeze(InferContext& ctx) {
   for (int64_t axis : axes)
     if (in[static_cast<size_t>(axis)].is_constant() && !in[static_cast<size_t>(axis)].is(1))
       return make_error(Code::kInvalidModel, "axis {} of {} is not 1 and cannot be squeezed", axis, ir::shape_text(in));
-  // Without axes every 1 goes. An open dim counts as kept: where it turns out to be 1 the shapes of that run have a dim
-  // less, and what follows either takes that or refuses it.
+  // Without axes every 1 goes: where an open dim may turn out to be 1, not even the rank is known before the run.
+  const auto is_open = [](const Dim& dim) { return !dim.is_constant(); };
+  if (!axes_value && std::any_of(in.begin(), in.end(), is_open)) {
+    ctx.set_output_unranked(0, ctx.dtype(0));
+    return ok_status();
+  }
   for (size_t i = 0; i < in.size() && !axes_value; ++i)
     if (in[i].is(1)) axes.push_back(static_cast<int64_t>(i));
   set_view(ctx, without_axes(in, axes));
