@@ -51,7 +51,7 @@ void sweep(const GemmBlock& block, int64_t column, int64_t count) {
 Pass make_pass(const GemmBlock& block) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Epilogue& e = block.epilogue;
-  Pass pass{&block, nullptr, 0, true, false, InRegisters::kSweep, e.alpha, e.beta, false, false};
+  Pass pass{&block, nullptr, 0, 0, true, false, InRegisters::kSweep, e.alpha, e.beta, false, false};
   switch (e.activation) {
     case Activation::kNone: pass.activation = InRegisters::kNone; break;
     case Activation::kRelu: pass.activation = InRegisters::kClamp, pass.low = 0, pass.high = infinity; break;
@@ -78,10 +78,27 @@ void wide_tiles(const Pass& pass, Place& at, int64_t depth_begin) {
   }
 }
 
+// All row tiles of one panel, whose slice starts at `panel`. The slice that comes next is fetched meanwhile: the tiles
+// use one in turn, and only the first of them would wait for it.
+void panel_tiles(const Pass& pass, Place at, const float* panel, const float* next) {
+  const GemmBlock& block = *pass.block;
+  // Equal tiles rather than full ones and a rest: 8 rows are 4 + 4, not 6 + 2.
+  const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
+  constexpr int64_t kLines = std::max<int64_t>(1, kPanel / kLineFloats) * kFetchSteps;
+  at.ahead_lines = (kLines + tiles - 1) / tiles;
+  const int64_t tile_floats = (pass.depth + kFetchSteps - 1) / kFetchSteps * at.ahead_lines * kLineFloats;
+  for (int64_t t = 0; t < tiles; ++t) {
+    at.row = block.rows * t / tiles;
+    at.ahead = next + t * tile_floats;
+    const int64_t rows = block.rows * (t + 1) / tiles - at.row;
+    (at.count > kLanes ? tile_for<2>(rows) : tile_for<1>(rows))(pass, at, panel);
+  }
+}
+
 void run_pass(const Pass& pass, int64_t depth_begin) {
   const GemmBlock& block = *pass.block;
   const int64_t depth = block.taps * block.channels;
-  Place at{0, block.column_begin, 0};
+  Place at{0, block.column_begin, 0, nullptr, 0};
   // One panel alone gives few rows too few sums to hide the latency of an addition.
   if (block.rows == 1) wide_tiles<1, 4>(pass, at, depth_begin), wide_tiles<1, 2>(pass, at, depth_begin);
   if (block.rows == 2) wide_tiles<2, 2>(pass, at, depth_begin);
@@ -89,13 +106,10 @@ void run_pass(const Pass& pass, int64_t depth_begin) {
   for (; at.column < block.column_end; at.column += kPanel) {
     at.count = std::min(kPanel, block.column_end - at.column);
     const float* panel = block.packed_b + at.column * depth + depth_begin * kPanel;
-    // Equal tiles rather than full ones and a rest: 8 rows are 4 + 4, not 6 + 2.
-    const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
-    for (int64_t t = 0; t < tiles; ++t) {
-      at.row = block.rows * t / tiles;
-      const int64_t rows = block.rows * (t + 1) / tiles - at.row;
-      (at.count > kLanes ? tile_for<2>(rows) : tile_for<1>(rows))(pass, at, panel);
-    }
+    const bool last_panel = at.column + kPanel >= block.column_end && !pass.last;
+    const float* next = last_panel ? block.packed_b + block.column_begin * depth + (depth_begin + pass.depth) * kPanel
+                                   : panel + depth * kPanel;
+    panel_tiles(pass, at, panel, next);
     if (pass.last && pass.activation == InRegisters::kSweep) sweep(block, at.column, at.count);
   }
 }
@@ -120,6 +134,7 @@ void run_group(const GemmBlock& block) {
       channel += count;
       if (channel == block.channels) channel = 0, ++tap;
     }
+    pass.depth = done - begin;
     pass.first = begin == 0;
     pass.last = done >= depth;
     run_pass(pass, begin);

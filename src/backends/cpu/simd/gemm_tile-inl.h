@@ -32,6 +32,7 @@ constexpr int64_t kTileRows = 6, kMostDepth = 320;
 #endif
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kPanel = 2 * kLanes;
+constexpr int64_t kLineFloats = 16;  // of a cache line
 
 // A run of channels within one tap.
 struct Span {
@@ -45,15 +46,20 @@ struct Pass {
   const GemmBlock* block;
   const Span* spans;
   int64_t span_count;
+  int64_t depth;  // of all spans
   bool first, last;
   InRegisters activation;
   float low, high;  // of the clamp; slope and offset of the hard sigmoid
   bool residual_before, residual_after;
 };
 
-// The rows of a tile start at `row`, its columns are [column, column + count).
+// The rows of a tile start at `row`, its columns are [column, column + count). While it is computed, what comes after
+// the current panel is fetched from `ahead` on, so many cache lines in every kFetchSteps steps.
+constexpr int64_t kFetchSteps = 16;
 struct Place {
   int64_t row, column, count;
+  const float* ahead;
+  int64_t ahead_lines;
 };
 
 HWY_INLINE const float* row_of(const GemmBlock& b, const Span& span, int64_t row) {
@@ -119,6 +125,7 @@ template <int MR, int NV>
 HWY_NOINLINE void tile(const Pass& pass, const Place& at, const float* panel) {
   const D d;
   const GemmBlock& block = *pass.block;
+  const float* ahead = at.ahead;
 #define TUTTI_DECLARE(i) [[maybe_unused]] V s##i##0 = hn::Zero(d), s##i##1 = hn::Zero(d);
   TUTTI_ROWS(TUTTI_DECLARE)
 #undef TUTTI_DECLARE
@@ -127,18 +134,23 @@ HWY_NOINLINE void tile(const Pass& pass, const Place& at, const float* panel) {
 #define TUTTI_ROW(i) [[maybe_unused]] const float* a##i = i < MR ? row_of(block, span, at.row + i) : nullptr;
     TUTTI_ROWS(TUTTI_ROW)
 #undef TUTTI_ROW
-    for (int64_t k = 0; k < span.count; ++k) {
-      const V b0 = hn::LoadU(d, panel);
-      const V b1 = NV > 1 ? hn::LoadU(d, panel + kLanes) : b0;
-      panel += kPanel;
+    for (int64_t k = 0; k < span.count;) {
+      const int64_t stop = span.count - k < 2 * kFetchSteps ? span.count : k + kFetchSteps;
+      // Into the second-level cache: the first has no room to spare.
+      for (int64_t i = 0; i < at.ahead_lines; ++i, ahead += kLineFloats) __builtin_prefetch(ahead, 0, 2);
+      for (; k < stop; ++k) {
+        const V b0 = hn::LoadU(d, panel);
+        const V b1 = NV > 1 ? hn::LoadU(d, panel + kLanes) : b0;
+        panel += kPanel;
 #define TUTTI_STEP(i)                                 \
   if constexpr (i < MR) {                             \
     const V x = hn::Set(d, a##i[k]);                  \
     s##i##0 = hn::MulAdd(x, b0, s##i##0);             \
     if (NV > 1) s##i##1 = hn::MulAdd(x, b1, s##i##1); \
   }
-      TUTTI_ROWS(TUTTI_STEP)
+        TUTTI_ROWS(TUTTI_STEP)
 #undef TUTTI_STEP
+      }
     }
   }
   if (HWY_UNLIKELY(at.count != NV * kLanes)) {
@@ -190,6 +202,13 @@ HWY_NOINLINE void tile(const Pass& pass, const Place& at, const float* panel) {
         const V low = hn::Set(d, pass.low), high = hn::Set(d, pass.high);
 #define TUTTI_CLAMP(s, i, v) clamp_keeping_nan(low, high, s)
 #define TUTTI_DO(i) TUTTI_EACH(i, TUTTI_CLAMP)
+        TUTTI_ROWS(TUTTI_DO)
+#undef TUTTI_DO
+        break;
+      }
+      case InRegisters::kHardSwish: {
+#define TUTTI_HARD_SWISH(s, i, v) hn::Mul(s, vector_hard_sigmoid(d, s, 1.0f / 6, 0.5f))
+#define TUTTI_DO(i) TUTTI_EACH(i, TUTTI_HARD_SWISH)
         TUTTI_ROWS(TUTTI_DO)
 #undef TUTTI_DO
         break;

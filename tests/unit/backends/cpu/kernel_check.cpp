@@ -64,7 +64,7 @@ bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& que
     const ops::Comparison c = ops::compare_tensors(first[i], expected[i].tensor(), query.op.tolerance);
     EXPECT_TRUE(c.pass) << "output " << i << ": " << c.text;
   }
-  for (int threads : {2, 5}) {
+  for (int threads : {2, 3, 5}) {
     const std::vector<ir::Tensor> again = run_kernel(**kernel, node, expected, threads);
     for (size_t i = 0; i < expected.size(); ++i)
       EXPECT_TRUE(identical(first[i], again[i])) << threads << " threads change output " << i;
