@@ -35,5 +35,5 @@ def peaks(thread_counts):
 
 
 def floor_ms(work, peak):
-    """No run can be faster: every multiply-add at the peak, and every weight read once at half the copy's rate or more."""
+    """Every multiply-add of the definition at the peak, or every weight read once at the copy's rate. Winograd's transforms can go below."""
     return max(work["gflop"] / peak["gflops"] * 1e3, work["weight_mb"] / peak["copy_gb_s"])
