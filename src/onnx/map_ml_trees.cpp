@@ -78,23 +78,34 @@ Result<ValueId> label_at(NodeBuilder& node, const Tensor& labels, ValueId positi
   return node.add("Gather", {node.add_constant(labels), positions}, {{"axis", int64_t{0}}});
 }
 
-// One score s for two classes. Votes that are never negative count like a probability: (1 - s, s), the second class
-// above 0.5; others like a margin: (-s, s) or its logistic form, the second class above 0.
+// Whether the votes for one of two classes are margins (some are negative) or like probabilities: the second class is
+// taken above 0, or above 0.5.
+bool is_margin(const OldForest& forest) {
+  return std::any_of(forest.weights.begin(), forest.weights.end(), [](double w) { return w < 0; });
+}
+
+Status set_label_by_limit(NodeBuilder& node, const OldForest& forest, const Tensor& labels, ValueId score) {
+  const ValueId limit = node.number(DType::kFloat32, is_margin(forest) ? 0 : 0.5);
+  const ValueId above = TUTTI_TRY(node.add("Greater", {score, limit}));
+  const ValueId position = TUTTI_TRY(cast(node, above, DType::kInt64));
+  node.set_output(0, TUTTI_TRY(label_at(node, labels, TUTTI_TRY(node.add("Squeeze", {position, node.ints({1})})))));
+  return {};
+}
+
+// One score s that stands for both of two classes, its votes being for the first: a logistic score gives those of -s
+// and s, a margin (-s, s), a probability (1 - s, s).
 Status two_classes(NodeBuilder& node, const OldForest& forest, ValueId x, const Tensor& labels,
                    const std::string& transform) {
   if (transform == "PROBIT")
     return Error(Code::kUnsupported, "attribute 'post_transform': found PROBIT for one score of two classes");
-  const bool margin = std::any_of(forest.weights.begin(), forest.weights.end(), [](double w) { return w < 0; });
   const ValueId score = TUTTI_TRY(scores_of(node, forest, x, {}));
-  const ValueId limit = node.number(DType::kFloat32, margin ? 0 : 0.5);
-  const ValueId above = TUTTI_TRY(node.add("Greater", {score, limit}));
-  const ValueId position = TUTTI_TRY(cast(node, above, DType::kInt64));
-  node.set_output(0, TUTTI_TRY(label_at(node, labels, TUTTI_TRY(node.add("Squeeze", {position, node.ints({1})})))));
-  const ValueId other = margin ? TUTTI_TRY(node.add("Neg", {score}))
-                               : TUTTI_TRY(node.add("Sub", {node.number(DType::kFloat32, 1), score}));
-  ValueId both = TUTTI_TRY(node.add("Concat", {other, score}, {{"axis", int64_t{1}}}));
-  if (margin && transform == "LOGISTIC") both = TUTTI_TRY(node.add("Sigmoid", {both}));
-  node.set_output(1, both);
+  TUTTI_TRY(set_label_by_limit(node, forest, labels, score));
+  const bool logistic = transform == "LOGISTIC";
+  const ValueId other = logistic || is_margin(forest)
+                            ? TUTTI_TRY(node.add("Neg", {score}))
+                            : TUTTI_TRY(node.add("Sub", {node.number(DType::kFloat32, 1), score}));
+  const ValueId both = TUTTI_TRY(node.add("Concat", {other, score}, {{"axis", int64_t{1}}}));
+  node.set_output(1, logistic ? TUTTI_TRY(node.add("Sigmoid", {both})) : both);
   return {};
 }
 
@@ -115,20 +126,21 @@ Status tree_ensemble_classifier(NodeBuilder& node) {
   TUTTI_TRY(forest.check_all_read(node));
   const ValueId x = TUTTI_TRY(features_of(node, forest));
   const std::set<int64_t> voted(forest.targets.begin(), forest.targets.end());
-  if (labels.size() == 2 && voted.size() == 1) {
-    std::fill(forest.targets.begin(), forest.targets.end(), 0);
-    if (forest.base_values.size() > 1)
-      return Error(Code::kUnsupported, "found two base values for one score of two classes, expected one");
-    return two_classes(node, forest, x, labels, transform);
-  }
+  const bool one_score = labels.size() == 2 && voted.size() == 1;
+  if (one_score && forest.base_values.size() == 2)
+    return Error(Code::kUnsupported, "found two base values for one score of two classes, expected one or none");
+  if (one_score && *voted.begin() == 0) return two_classes(node, forest, x, labels, transform);
   const ValueId raw = TUTTI_TRY(scores_of(node, forest, x, {{"n_targets", labels.size()}}));
-  const ValueId top = TUTTI_TRY(node.add("ArgMax", {raw}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}}));
-  node.set_output(0, TUTTI_TRY(label_at(node, labels, top)));
+  if (one_score) {
+    const ValueId second = TUTTI_TRY(node.add("Slice", {raw, node.ints({1}), node.ints({2}), node.ints({1})}));
+    TUTTI_TRY(set_label_by_limit(node, forest, labels, second));
+  } else {
+    const ValueId top = TUTTI_TRY(node.add("ArgMax", {raw}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}}));
+    node.set_output(0, TUTTI_TRY(label_at(node, labels, top)));
+  }
   if (!node.wants_output(1)) return {};
-  node.set_output(
-      1, transform == "NONE"
-             ? raw
-             : TUTTI_TRY(scores_of(node, forest, x, {{"n_targets", labels.size()}, {"post_transform", transform}})));
+  const AttrMap transformed{{"n_targets", labels.size()}, {"post_transform", transform}};
+  node.set_output(1, transform == "NONE" ? raw : TUTTI_TRY(scores_of(node, forest, x, transformed)));
   return {};
 }
 

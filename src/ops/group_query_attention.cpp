@@ -62,12 +62,15 @@ Status rotate(const EvalContext& context, const Plan& plan, HeadRows& rows) {
     return make_error(Code::kInvalidInput, "cos_cache has {} columns, expected {} or fewer, half of the head size",
                       half, plan.size / 2);
   const bool given = context.has_input(kPositions);
+  // The operator's document lets a first prompt have one position, its first.
+  const bool first_prompt = plan.length == plan.total && !context.has_input(kQueryLengths);
+  const Tensor* ids = given ? &context.input(kPositions) : nullptr;
   if (given) TUTTI_TRY(require_dims(context.input(kPositions), {plan.batch, plan.length}, "position_ids"));
   const ComputeView<float> cosines(table), sines(context.input(kSin));
   for (int64_t b = 0; b < plan.batch; ++b)
     for (int64_t s = 0; s < plan.fresh[static_cast<size_t>(b)]; ++s) {
-      const int64_t position =
-          given ? context.input(kPositions).get_int(b * plan.length + s) : plan.start[static_cast<size_t>(b)] + s;
+      int64_t position = plan.start[static_cast<size_t>(b)] + s;
+      if (given) position = first_prompt ? ids->get_int(0) + s : ids->get_int(b * plan.length + s);
       if (position < 0 || position >= table.dim(0))
         return make_error(Code::kInvalidInput, "row {} of entry {} has position {}, expected 0 to {}", s, b, position,
                           table.dim(0) - 1);

@@ -268,21 +268,30 @@ TEST(Ml, tree_ensemble_classifier_names_the_top_class_and_scores_all) {
   EXPECT_THAT(classify(1), ElementsAre(3, 0, 1, 0.5f, 2, 1));
 }
 
+// Votes for one of two classes; scores and labels as ONNX Runtime gives them.
 TEST(Ml, tree_ensemble_classifier_of_one_score_tells_two_classes_apart) {
-  const auto classify = [](Floats weights, int output) {
-    OneNode m = old_forest("TreeEnsembleClassifier", "class", {1, 1, 1, 1}, std::move(weights), floats({2, 1}, {1, 2}));
-    set_text(set_ints(*m.node, "classlabels_int64s", {10, 20}), "post_transform", "LOGISTIC");
+  const auto classify = [](int64_t voted, Floats weights, const std::string& transform, int output) {
+    OneNode m = old_forest("TreeEnsembleClassifier", "class", {voted, voted, voted, voted}, std::move(weights),
+                           floats({2, 1}, {1, 2}));
+    set_text(set_ints(*m.node, "classlabels_int64s", {10, 20}), "post_transform", transform);
     m.node->add_output("other");
     m.node->set_output(output, "y");
     m.node->set_output(1 - output, "other");
     return values(m.run());
   };
-  EXPECT_THAT(classify({0.25f, 0.5f, 0, 0}, 0), ElementsAre(20, 10));
-  EXPECT_THAT(classify({0.25f, 0.5f, 0, 0}, 1), ElementsAre(0.25f, 0.75f, 0.75f, 0.25f));
-  EXPECT_THAT(classify({0, 1, -1, 0}, 0), ElementsAre(20, 10));
+  const Floats probability{0.25f, 0.5f, 0, 0}, margin{0, 1, -1, 0};
   const float sure = 1 / (1 + std::exp(-1.0f));
-  EXPECT_THAT(classify({0, 1, -1, 0}, 1), ElementsAre(FloatNear(1 - sure, 1e-6f), FloatNear(sure, 1e-6f),
-                                                      FloatNear(sure, 1e-6f), FloatNear(1 - sure, 1e-6f)));
+  for (const int64_t voted : {0, 1}) {
+    EXPECT_THAT(classify(voted, probability, "NONE", 0), ElementsAre(20, 10));
+    EXPECT_THAT(classify(voted, margin, "NONE", 0), ElementsAre(20, 10));
+  }
+  EXPECT_THAT(classify(0, probability, "NONE", 1), ElementsAre(0.25f, 0.75f, 0.75f, 0.25f));
+  EXPECT_THAT(classify(1, probability, "NONE", 1), ElementsAre(0, 0.75f, 0, 0.25f));
+  EXPECT_THAT(classify(0, margin, "NONE", 1), ElementsAre(-1, 1, 1, -1));
+  EXPECT_THAT(classify(0, margin, "LOGISTIC", 1), ElementsAre(FloatNear(1 - sure, 1e-6f), FloatNear(sure, 1e-6f),
+                                                              FloatNear(sure, 1e-6f), FloatNear(1 - sure, 1e-6f)));
+  EXPECT_THAT(classify(1, margin, "LOGISTIC", 1),
+              ElementsAre(0.5f, FloatNear(sure, 1e-6f), 0.5f, FloatNear(1 - sure, 1e-6f)));
 }
 
 TEST(Ml, old_forests_that_do_not_fit_are_named) {

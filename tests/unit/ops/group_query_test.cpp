@@ -117,6 +117,27 @@ TEST(GroupQueryAttention, writes_into_a_cache_with_room_and_leaves_padding_rows_
   EXPECT_EQ((*padded)[1].tensor().get_double(4), 0);
 }
 
+TEST(GroupQueryAttention, starts_every_entry_of_a_first_prompt_at_the_first_position) {
+  const Tensor x = random_tensor({2, 2, 2}, 1), table = random_tensor({8, 1}, 2), total = Tensor::scalar<int32_t>(2);
+  GroupQueryAttentionAttrs attrs = heads(1, 1);
+  attrs.do_rotary = true;
+  const auto at = [&](std::vector<int64_t> ids) {
+    return run(attrs, {x,
+                       x,
+                       x,
+                       {},
+                       {},
+                       lengths({2, 2}),
+                       total,
+                       table,
+                       table,
+                       Tensor::from<int64_t>({2, 2}, std::span<const int64_t>(ids))});
+  };
+  const auto some = at({3, 4, 0, 1}), same = at({3, 4, 3, 4});
+  ASSERT_TRUE(some.ok()) << some.error().text();
+  EXPECT_TRUE(identical((*some)[1].tensor(), (*same)[1].tensor()));
+}
+
 TEST(GroupQueryAttention, sees_its_window_only) {
   GroupQueryAttentionAttrs attrs = heads(1, 1);
   attrs.local_window_size = 1;
