@@ -122,7 +122,7 @@ Result<Operands> read_operands(const EvalContext& context, const Sizes& s) {
 struct Cell {
   const Sizes& sizes;
   const double *w, *r, *b, *p;
-  const Activation* activations;
+  const GateFunction* activations;
   std::optional<float> clip;
 
   double clipped(double value) const {

@@ -39,8 +39,8 @@ const Form* find_form(std::string_view name) {
 
 }  // namespace
 
-Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attrs,
-                                                      const std::vector<std::string>& defaults) {
+Result<std::vector<ActivationForm>> activation_forms(const RecurrentAttrs& attrs,
+                                                     const std::vector<std::string>& defaults) {
   std::vector<std::string> names = attrs.activations;
   const size_t expected = defaults.size() * static_cast<size_t>(attrs.directions());
   if (names.empty())
@@ -51,7 +51,7 @@ Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attr
   if (names.size() < expected)
     return make_error(Code::kInvalidModel, "found {} activations, expected {}", names.size(), expected);
   names.resize(expected);
-  std::vector<Activation> out;
+  std::vector<ActivationForm> out;
   size_t next_alpha = 0, next_beta = 0;
   for (std::string name : names) {
     std::transform(name.begin(), name.end(), name.begin(),
@@ -62,8 +62,18 @@ Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attr
     double alpha = form->alpha.value_or(0), beta = form->beta.value_or(0);
     if (form->alpha && next_alpha < attrs.activation_alpha.size()) alpha = attrs.activation_alpha[next_alpha++];
     if (form->beta && next_beta < attrs.activation_beta.size()) beta = attrs.activation_beta[next_beta++];
-    out.emplace_back([apply = form->apply, alpha, beta](double x) { return apply(x, alpha, beta); });
+    out.push_back({std::move(name), alpha, beta});
   }
+  return out;
+}
+
+Result<std::vector<GateFunction>> recurrent_activations(const RecurrentAttrs& attrs,
+                                                        const std::vector<std::string>& defaults) {
+  std::vector<GateFunction> out;
+  for (const ActivationForm& form : TUTTI_TRY(activation_forms(attrs, defaults)))
+    out.emplace_back([apply = find_form(form.name)->apply, alpha = form.alpha, beta = form.beta](double x) {
+      return apply(x, alpha, beta);
+    });
   return out;
 }
 

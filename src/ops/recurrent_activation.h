@@ -10,11 +10,20 @@
 
 namespace tutti::ops {
 
-using Activation = std::function<double(double)>;
+using GateFunction = std::function<double(double)>;
 
+// One activation by its name in lower case, with the parameters that it has (0 for those it has not).
+struct ActivationForm {
+  std::string name;
+  double alpha = 0, beta = 0;
+};
 // `defaults` names the activations of one direction. Returns those of direction 0, then those of direction 1;
 // parameters are consumed in order by the functions that have them.
-Result<std::vector<Activation>> recurrent_activations(const RecurrentAttrs& attrs,
-                                                      const std::vector<std::string>& defaults);
+Result<std::vector<ActivationForm>> activation_forms(const RecurrentAttrs& attrs,
+                                                     const std::vector<std::string>& defaults);
+
+// The same as functions.
+Result<std::vector<GateFunction>> recurrent_activations(const RecurrentAttrs& attrs,
+                                                        const std::vector<std::string>& defaults);
 
 }  // namespace tutti::ops

@@ -19,6 +19,8 @@ extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm;    // norm.cp
 extern const KernelDef kReduce;                                       // reduce.cpp
 extern const KernelDef kPool;                                         // pool.cpp
 extern const KernelDef kTranspose, kSlice, kExpand, kConcat, kSplit;  // move.cpp
-extern const KernelDef kGather, kWhere, kCast;                        // gather.cpp
+extern const KernelDef kGather, kWhere;                               // gather.cpp
+extern const KernelDef kCast;                                         // gather.cpp
+extern const KernelDef kRecurrent;                                    // recurrent.cpp
 
 }  // namespace tutti::cpu

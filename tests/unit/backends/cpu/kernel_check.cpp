@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <random>
 
 #include "backends/cpu/cpu_backend.h"
@@ -14,19 +13,6 @@
 
 namespace tutti::cpu::test {
 namespace {
-
-class Weights final : public backend::PackedWeights {
- public:
-  Result<std::shared_ptr<const ir::Tensor>> get(const ir::Tensor& source, std::string_view form,
-                                                const std::function<Result<ir::Tensor>()>& make) override {
-    auto& slot = held_[{source.raw(), std::string(form)}];
-    if (slot == nullptr) slot = std::make_shared<const ir::Tensor>(TUTTI_TRY(make()));
-    return slot;
-  }
-
- private:
-  std::map<std::pair<const void*, std::string>, std::shared_ptr<const ir::Tensor>> held_;
-};
 
 backend::TensorDesc desc(const ir::Tensor& tensor) { return {tensor.dtype(), tensor.dims()}; }
 
@@ -53,7 +39,7 @@ std::vector<ir::Tensor> run_kernel(const backend::Kernel& kernel, const NodeCase
 bool check_kernel(const backend::KernelDef& def, const backend::KernelQuery& query, const NodeCase& node,
                   const std::vector<ir::Datum>& expected) {
   SCOPED_TRACE(std::string(def.name));
-  Weights weights;
+  TestWeights weights;
   auto kernel = def.prepare({query, weights});
   if (!kernel.ok()) {
     EXPECT_EQ(kernel.error().code(), Code::kUnsupported) << kernel.error().text();
@@ -115,6 +101,13 @@ std::unique_ptr<Setup> set_up(const NodeCase& node) {
 
 }  // namespace
 
+Result<std::shared_ptr<const ir::Tensor>> TestWeights::get(const ir::Tensor& source, std::string_view form,
+                                                           const std::function<Result<ir::Tensor>()>& make) {
+  auto& slot = held_[{source.raw(), std::string(form)}];
+  if (slot == nullptr) slot = std::make_shared<const ir::Tensor>(TUTTI_TRY(make()));
+  return slot;
+}
+
 std::vector<std::string> check_node(const NodeCase& node) {
   std::vector<std::string> ran;
   std::string text = node.op;
@@ -135,7 +128,7 @@ ir::Tensor result_of(const NodeCase& node, std::string_view kernel) {
   if (setup == nullptr) return {};
   for (const backend::KernelDef* def : setup->backend->kernels(setup->op)) {
     if (def->name != kernel || def->supports(setup->query)) continue;
-    Weights weights;
+    TestWeights weights;
     auto prepared = def->prepare({setup->query, weights});
     if (prepared.ok()) return run_kernel(**prepared, node, setup->expected, 2)[0];
   }
@@ -148,6 +141,14 @@ ir::Tensor random_floats(ir::Dims dims, uint64_t seed) {
   std::mt19937_64 random(seed * 977 + static_cast<uint64_t>(t.size()));
   std::normal_distribution<float> normal;
   for (float& x : t.mutable_data<float>()) x = normal(random);
+  return t;
+}
+
+ir::Tensor random_ints(ir::DType dtype, ir::Dims dims, int64_t low, int64_t high, uint64_t seed) {
+  ir::Tensor t = ir::Tensor::allocate(dtype, std::move(dims));
+  std::mt19937_64 random(seed * 977 + static_cast<uint64_t>(t.size()));
+  std::uniform_int_distribution<int64_t> uniform(low, high);
+  for (int64_t i = 0; i < t.size(); ++i) t.set_int(i, uniform(random));
   return t;
 }
 

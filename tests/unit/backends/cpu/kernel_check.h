@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,16 @@
 #include "ir/tensor.h"
 
 namespace tutti::cpu::test {
+
+// Packed weights of one test.
+class TestWeights final : public backend::PackedWeights {
+ public:
+  Result<std::shared_ptr<const ir::Tensor>> get(const ir::Tensor& source, std::string_view form,
+                                                const std::function<Result<ir::Tensor>()>& make) override;
+
+ private:
+  std::map<std::pair<const void*, std::string>, std::shared_ptr<const ir::Tensor>> held_;
+};
 
 struct NodeCase {
   std::string op;
@@ -29,5 +40,7 @@ ir::Tensor result_of(const NodeCase& node, std::string_view kernel);
 
 ir::Tensor random_floats(ir::Dims dims, uint64_t seed = 1);
 ir::Tensor ints(std::vector<int64_t> values);
+// Numbers in [low, high], of any type that set_int writes.
+ir::Tensor random_ints(ir::DType dtype, ir::Dims dims, int64_t low, int64_t high, uint64_t seed = 1);
 
 }  // namespace tutti::cpu::test
