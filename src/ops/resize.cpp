@@ -52,13 +52,6 @@ int64_t nearest_position(const ResizeAttrs& attrs, const ResizeAxis& axis, int64
 
 namespace {
 
-// What one output position reads along one axis.
-struct Taps {
-  std::vector<int64_t> positions;  // clamped to the input
-  std::vector<double> weights;
-  bool extrapolated = false;  // outside the region: the extrapolation value stands instead
-};
-
 double linear_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
 
 double cubic_weight(double distance, double a) {
@@ -73,8 +66,10 @@ bool is_extrapolated(const ResizeAttrs& attrs, const ResizeAxis& axis, double x)
          (x < 0 || x > static_cast<double>(axis.in - 1));
 }
 
-Taps make_taps(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t o) {
-  Taps taps;
+}  // namespace
+
+ResizeTaps resize_taps(const ResizeAttrs& attrs, const ResizeAxis& axis, int64_t o) {
+  ResizeTaps taps;
   const double x = source_position(attrs, axis, o);
   taps.extrapolated = is_extrapolated(attrs, axis, x);
   if (attrs.mode == ResizeMode::kNearest || axis.in == 1) {
@@ -109,13 +104,15 @@ bool is_identity(const ResizeAttrs& attrs, const ResizeAxis& axis) {
          attrs.coordinate_transformation_mode != ResizeCoordinates::kTfCropAndResize;
 }
 
+namespace {
+
 // Resizes along one axis of [outer, in, inner].
 template <class C>
 std::vector<C> resize_axis(const ResizeAttrs& attrs, const ResizeAxis& axis, const std::vector<C>& from, int64_t outer,
                            int64_t inner) {
   std::vector<C> to(static_cast<size_t>(outer * axis.out * inner));
   for (int64_t o = 0; o < axis.out; ++o) {
-    const Taps taps = make_taps(attrs, axis, o);
+    const ResizeTaps taps = resize_taps(attrs, axis, o);
     for (int64_t row = 0; row < outer; ++row)
       for (int64_t i = 0; i < inner; ++i) {
         double sum = 0;
@@ -171,22 +168,24 @@ Status pick_nearest(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& pla
   return ok_status();
 }
 
-bool crops(const ResizeAttrs& attrs) {
-  return attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize;
-}
-
 }  // namespace
+
+bool copies_elements(const ResizeAttrs& attrs, DType dtype) {
+  const bool crops = attrs.coordinate_transformation_mode == ResizeCoordinates::kTfCropAndResize;
+  const bool number = is_compute_float(dtype) || (is_integer(dtype) && dtype_bits(dtype) >= 8);
+  // Extrapolation needs arithmetic types.
+  return attrs.mode == ResizeMode::kNearest && !(crops && number);
+}
 
 Status eval_resize(EvalContext& context) {
   const auto& attrs = context.attrs<ResizeAttrs>();
   const Tensor& x = context.input(0);
-  const std::vector<ResizeAxis> plan = TUTTI_TRY(plan_resize(context));
+  const auto given = [&](int i) { return context.has_input(i) ? &context.input(i) : nullptr; };
+  const std::vector<ResizeAxis> plan = TUTTI_TRY(plan_resize(attrs, x.dims(), {given(1), given(2), given(3)}));
   Dims out_dims;
   for (const ResizeAxis& axis : plan) out_dims.push_back(axis.out);
   Tensor* out = TUTTI_TRY(context.output(0, x.dtype(), out_dims));
-  const bool number = is_compute_float(x.dtype()) || (is_integer(x.dtype()) && dtype_bits(x.dtype()) >= 8);
-  // Extrapolation needs arithmetic types; everything else is a copy of elements.
-  if (attrs.mode == ResizeMode::kNearest && !(crops(attrs) && number)) return pick_nearest(attrs, plan, x, out);
+  if (copies_elements(attrs, x.dtype())) return pick_nearest(attrs, plan, x, out);
   if (out->size() > 0) with_compute_type(x.dtype(), [&]<class C>() { interpolate<C>(attrs, plan, x, out); });
   return ok_status();
 }

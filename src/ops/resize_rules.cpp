@@ -111,12 +111,11 @@ Status infer_resize(InferContext& context) {
   return ok_status();
 }
 
-Status fill_roi(const EvalContext& context, const ResizeAttrs& attrs, const std::vector<int64_t>& axes,
+Status fill_roi(const Tensor* given, const ResizeAttrs& attrs, const std::vector<int64_t>& axes,
                 std::vector<ResizeAxis>& plan) {
   if (attrs.coordinate_transformation_mode != ResizeCoordinates::kTfCropAndResize) return ok_status();
-  if (!context.has_input(1))
-    return make_error(Code::kInvalidInput, "roi is absent, expected it with tf_crop_and_resize");
-  const Tensor& roi = context.input(1);
+  if (given == nullptr) return make_error(Code::kInvalidInput, "roi is absent, expected it with tf_crop_and_resize");
+  const Tensor& roi = *given;
   const auto count = static_cast<int64_t>(axes.size());
   if (roi.size() != 2 * count)
     return make_error(Code::kInvalidInput, "roi has {} values, expected {}", roi.size(), 2 * count);
@@ -180,17 +179,15 @@ Result<std::vector<int64_t>> resized_axes(const ResizeAttrs& attrs, int64_t rank
   return axes;
 }
 
-Result<std::vector<ResizeAxis>> plan_resize(const EvalContext& context) {
-  const auto& attrs = context.attrs<ResizeAttrs>();
-  const Tensor& x = context.input(0);
-  const auto axes = TUTTI_TRY(resized_axes(attrs, x.rank()));
+Result<std::vector<ResizeAxis>> plan_resize(const ResizeAttrs& attrs, const Dims& dims, const ResizeInputs& inputs) {
+  const auto axes = TUTTI_TRY(resized_axes(attrs, static_cast<int64_t>(dims.size())));
   std::vector<ResizeAxis> plan;
-  for (const int64_t extent : x.dims()) plan.push_back({extent, extent, 1, static_cast<double>(extent)});
-  TUTTI_TRY(fill_roi(context, attrs, axes, plan));
-  if (context.has_input(3) && context.input(3).size() > 0)
-    TUTTI_TRY(fill_from_sizes(context.input(3), attrs.keep_aspect_ratio_policy, axes, plan));
-  else if (context.has_input(2))
-    TUTTI_TRY(fill_from_scales(context.input(2), axes, plan));
+  for (const int64_t extent : dims) plan.push_back({extent, extent, 1, static_cast<double>(extent)});
+  TUTTI_TRY(fill_roi(inputs.roi, attrs, axes, plan));
+  if (inputs.sizes && inputs.sizes->size() > 0)
+    TUTTI_TRY(fill_from_sizes(*inputs.sizes, attrs.keep_aspect_ratio_policy, axes, plan));
+  else if (inputs.scales)
+    TUTTI_TRY(fill_from_scales(*inputs.scales, axes, plan));
   else
     return make_error(Code::kInvalidInput, "none of scales and sizes given, expected exactly one");
   for (const ResizeAxis& axis : plan)

@@ -81,6 +81,7 @@ constexpr Line kLines[] = {
     {"ReduceSum", {&kReduce}},
     {"ReduceSumSquare", {&kReduce}},
     {"Relu", {&kUnary}},
+    {"Resize", {&kResize}},
     {"Round", {&kUnary}},
     {"Sigmoid", {&kUnary}},
     {"SimplifiedLayerNormalization", {&kRowNorm}},

@@ -22,5 +22,6 @@ extern const KernelDef kTranspose, kSlice, kExpand, kConcat, kSplit;  // move.cp
 extern const KernelDef kGather, kWhere;                               // gather.cpp
 extern const KernelDef kCast;                                         // gather.cpp
 extern const KernelDef kRecurrent;                                    // recurrent.cpp
+extern const KernelDef kResize;                                       // resize.cpp
 
 }  // namespace tutti::cpu
