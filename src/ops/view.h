@@ -39,6 +39,8 @@ struct PadAttrs : ir::AttrsOf<PadAttrs> {
   PadMode mode = PadMode::kConstant;
   void fields(ir::FieldVisitor& v) { v.choice("mode", mode, kModes); }
 };
+// Where position `i` of an axis of `dim` elements (`i` may lie outside) reads from; -1 for the constant.
+int64_t pad_source(int64_t i, int64_t dim, PadMode mode);
 struct CenterCropPadAttrs : ir::AttrsOf<CenterCropPadAttrs> {
   std::vector<int64_t> axes;  // empty: all
   void fields(ir::FieldVisitor& v) { v.field("axes", axes); }

@@ -187,7 +187,8 @@ Status infer_pad(InferContext& ctx) {
   return ok_status();
 }
 
-// Where the padded position `i` (of the unpadded axis, possibly outside) reads from; -1 for the constant.
+}  // namespace
+
 int64_t pad_source(int64_t i, int64_t dim, PadMode mode) {
   if (i >= 0 && i < dim) return i;
   switch (mode) {
@@ -202,6 +203,8 @@ int64_t pad_source(int64_t i, int64_t dim, PadMode mode) {
   }
   return -1;
 }
+
+namespace {
 
 Status eval_pad(EvalContext& ctx) {
   const Tensor& in = ctx.input(0);

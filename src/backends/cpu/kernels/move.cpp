@@ -1,4 +1,4 @@
-// Operators that move elements without looking at them: Transpose, Slice, Expand, Concat, Split.
+// Operators that move elements without looking at them: Transpose, Slice, Expand, Tile, Concat, Split.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/strided_copy.h"
 #include "backends/cpu/kernels/transpose_core.h"
@@ -90,8 +90,8 @@ Result<std::unique_ptr<Kernel>> prepare_transpose(const PrepareContext& context)
   });
 }
 
-// --- Slice and Expand
-// -------------------------------------------------------------------------------------------------------------
+// --- Slice, Expand and Tile
+// -------------------------------------------------------------------------------------------------------
 
 std::optional<Refusal> supports_slice(const KernelQuery& query) {
   for (size_t i = 1; i < query.inputs.size(); ++i)
@@ -134,6 +134,22 @@ Result<std::unique_ptr<Kernel>> prepare_expand(const PrepareContext& context) {
         copy.run(c.threads, c.inputs[0], c.outputs[0]);
         return ok_status();
       });
+}
+
+// Each axis as two, the repeats outside: they read the same elements again.
+Result<std::unique_ptr<Kernel>> prepare_tile(const PrepareContext& context) {
+  const TensorDesc& in = context.query.inputs[0];
+  const Dims &out = context.query.outputs[0].dims, own = ir::row_major_strides(in.dims);
+  if (product(out) == 0) return make_kernel([](const RunContext&) { return ok_status(); });
+  Dims dims, strides;
+  for (size_t axis = 0; axis < out.size(); ++axis) {
+    dims.insert(dims.end(), {out[axis] / in.dims[axis], in.dims[axis]});
+    strides.insert(strides.end(), {0, own[axis]});
+  }
+  return make_kernel([copy = StridedCopy(dims, strides, 0, element_bytes(in.dtype))](const RunContext& c) {
+    copy.run(c.threads, c.inputs[0], c.outputs[0]);
+    return ok_status();
+  });
 }
 
 // --- Concat and Split
@@ -193,6 +209,7 @@ Result<std::unique_ptr<Kernel>> prepare_split(const PrepareContext& context) {
 const KernelDef kTranspose{.name = "move.transpose", .supports = refuse_unless_bytes, .prepare = prepare_transpose};
 const KernelDef kSlice{.name = "move.slice", .supports = supports_slice, .prepare = prepare_slice};
 const KernelDef kExpand{.name = "move.expand", .supports = refuse_unless_bytes, .prepare = prepare_expand};
+const KernelDef kTile{.name = "move.tile", .supports = refuse_unless_bytes, .prepare = prepare_tile};
 const KernelDef kConcat{.name = "move.concat", .supports = refuse_unless_bytes, .prepare = prepare_concat};
 const KernelDef kSplit{.name = "move.split", .supports = supports_split, .prepare = prepare_split};
 
