@@ -42,16 +42,23 @@ Result<std::unique_ptr<Kernel>> make_kernel(F run, size_t workspace_bytes = 0) {
   return std::unique_ptr<Kernel>(new LambdaKernel<F>(std::move(run), workspace_bytes));
 }
 
-// Runs body(begin, end) over [0, count) in equal ranges that cost about 6 us each, so that threads end at about the
-// same time; at most 256 of them, and one when all of it costs less than waking another thread repays. The borders
-// depend on count and cost alone.
+// How many of `count` items make a range: equal ranges that cost about 6 us each, so that threads end at about the same
+// time; at most 256 of them, and one when all of it costs less than waking another thread repays.
+inline int64_t range_length(int64_t count, double nanoseconds_each) {
+  const double total = static_cast<double>(count) * nanoseconds_each;
+  if (total < 12000) return std::max<int64_t>(count, 1);
+  const int64_t ranges = std::min<int64_t>(count, total >= 256 * 6000.0 ? 256 : static_cast<int64_t>(total / 6000));
+  return (count + ranges - 1) / ranges;
+}
+
+// Runs body(begin, end) over [0, count) in ranges of range_length: begin / length numbers them. The borders depend on
+// count and cost alone.
 inline void split(ThreadPool& threads, int64_t count, double nanoseconds_each,
                   FunctionRef<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
-  const double total = static_cast<double>(count) * nanoseconds_each;
-  if (total < 12000) return body(0, count);
-  const int64_t ranges = std::min<int64_t>(count, total >= 256 * 6000.0 ? 256 : static_cast<int64_t>(total / 6000));
-  threads.parallel_ranges(count, (count + ranges - 1) / ranges, body);
+  const int64_t length = range_length(count, nanoseconds_each);
+  if (length >= count) return body(0, count);
+  threads.parallel_ranges(count, length, body);
 }
 
 template <class T>
@@ -87,6 +94,14 @@ inline size_t element_bytes(DType dtype) { return static_cast<size_t>(ir::dtype_
 
 // Types whose elements are whole bytes, so that they can be moved without knowing what they mean.
 inline bool is_byte_type(DType dtype) { return ir::dtype_bits(dtype) >= 8; }
+
+// The elements around one axis: element (o, k, i) is at (o * length + k) * inner + i.
+struct AxisView {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+inline AxisView axis_view(const Dims& dims, size_t axis) {
+  return {product(dims, 0, axis), dims[axis], product(dims, axis + 1, dims.size())};
+}
 
 // `axis` in [-rank, rank) made non-negative; it was checked by the shape rule.
 inline size_t positive_axis(int64_t axis, size_t rank) {

@@ -1,5 +1,4 @@
-// Gather along one axis, Where, and Cast between common types.
-#include <cmath>
+// Gather along one axis, and Where.
 #include <cstring>
 
 #include "backends/cpu/kernels/broadcast_plan.h"
@@ -101,61 +100,9 @@ Result<std::unique_ptr<Kernel>> prepare_where(const PrepareContext& context) {
   }
 }
 
-// --- Cast
-// -------------------------------------------------------------------------------------------------------------------------
-
-template <class From, class To>
-Result<std::unique_ptr<Kernel>> make_cast(int64_t count) {
-  return make_kernel([count](const RunContext& c) {
-    const From* src = input<From>(c, 0);
-    To* dst = output<To>(c, 0);
-    split(c.threads, count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if constexpr (std::is_same_v<To, bool>)
-          dst[i] = src[i] != From{};
-        else
-          dst[i] = static_cast<To>(src[i]);
-      }
-    });
-    return ok_status();
-  });
-}
-
-// Conversions that are the same in every implementation: widening, integer to float, anything to bool.
-template <class From>
-Result<std::unique_ptr<Kernel>> cast_from(DType to, int64_t count) {
-  switch (to) {
-    case DType::kFloat32: return make_cast<From, float>(count);
-    case DType::kInt64: return make_cast<From, int64_t>(count);
-    case DType::kInt32: return make_cast<From, int32_t>(count);
-    default: return make_cast<From, bool>(count);
-  }
-}
-
-bool casts(DType type) { return type == DType::kInt64 || type == DType::kInt32 || type == DType::kBool; }
-
-std::optional<Refusal> supports_cast(const KernelQuery& query) {
-  const DType from = query.inputs[0].dtype, to = query.outputs[0].dtype;
-  if (casts(from) && (casts(to) || to == DType::kFloat32)) return std::nullopt;
-  if (from == DType::kFloat32 && to == DType::kBool) return std::nullopt;
-  return "no loop for this pair of types";
-}
-
-Result<std::unique_ptr<Kernel>> prepare_cast(const PrepareContext& context) {
-  const int64_t count = product(context.query.inputs[0].dims);
-  const DType to = context.query.outputs[0].dtype;
-  switch (context.query.inputs[0].dtype) {
-    case DType::kInt64: return cast_from<int64_t>(to, count);
-    case DType::kInt32: return cast_from<int32_t>(to, count);
-    case DType::kFloat32: return make_cast<float, bool>(count);
-    default: return cast_from<bool>(to, count);
-  }
-}
-
 }  // namespace
 
 const KernelDef kGather{.name = "move.gather", .supports = supports_gather, .prepare = prepare_gather};
 const KernelDef kWhere{.name = "loop.where", .supports = supports_where, .prepare = prepare_where};
-const KernelDef kCast{.name = "loop.cast", .supports = supports_cast, .prepare = prepare_cast};
 
 }  // namespace tutti::cpu

@@ -13,17 +13,21 @@ extern const KernelDef kPackedMatMul;                                        // 
 extern const KernelDef kPackedConv;                                          // conv_packed.cpp
 extern const KernelDef kDepthwiseConv;                                       // conv_depthwise.cpp
 extern const KernelDef kWinogradConv;                                        // conv_winograd.cpp
-extern const KernelDef kUnary, kClip, kFunction, kIsNan;                     // unary.cpp
+extern const KernelDef kUnary, kClip, kFunction, kIsNan, kIsInf, kNot;       // unary.cpp
 extern const KernelDef kBinary, kPlainBinary;                                // binary.cpp
 extern const KernelDef kSoftmax, kRowNorm, kGroupNorm, kBatchNorm;           // norm.cpp
 extern const KernelDef kReduce;                                              // reduce.cpp
+extern const KernelDef kReduceAny;                                           // reduce_any.cpp
+extern const KernelDef kArgReduce;                                           // arg_reduce.cpp
+extern const KernelDef kTopK;                                                // top_k.cpp
+extern const KernelDef kCumulative;                                          // cumulative.cpp
 extern const KernelDef kPool;                                                // pool.cpp
 extern const KernelDef kTranspose, kSlice, kExpand, kTile, kConcat, kSplit;  // move.cpp
 extern const KernelDef kPad;                                                 // pad.cpp
 extern const KernelDef kGather, kWhere;                                      // gather.cpp
 extern const KernelDef kGatherNd, kGatherElements;                           // gather_nd.cpp
 extern const KernelDef kScatterNd, kScatterElements;                         // scatter.cpp
-extern const KernelDef kCast;                                                // gather.cpp
+extern const KernelDef kCast;                                                // cast.cpp
 extern const KernelDef kConstantOfShape, kRange, kOneHot, kEyeLike, kTrilu;  // fill.cpp
 extern const KernelDef kRecurrent;                                           // recurrent.cpp
 extern const KernelDef kResize;                                              // resize.cpp

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernels/common.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/reduced_axes.h"
 #include "backends/cpu/simd/rows.h"
 
 namespace tutti::cpu {
@@ -36,28 +37,6 @@ bool set_kind(std::string_view op, Reduce& r) {
   else
     return false;
   return true;
-}
-
-// Which axes go; nothing when they are not known or nothing is reduced.
-std::optional<std::vector<bool>> reduced_axes(const KernelQuery& query) {
-  const size_t rank = query.inputs[0].dims.size();
-  std::vector<bool> reduced(rank, false);
-  if (query.op.name.starts_with("Global")) {
-    for (size_t i = 2; i < rank; ++i) reduced[i] = true;
-    return reduced;
-  }
-  std::vector<int64_t> axes;
-  if (query.has_input(1)) {
-    if (!query.is_constant(1)) return std::nullopt;
-    axes = query.constants[1]->to_int64();
-  }
-  if (axes.empty()) {
-    if (ir::attr_int(query.attrs, "noop_with_empty_axes") != 0 || ir::attr_bool(query.attrs, "noop_with_empty_axes"))
-      return std::nullopt;
-    return std::vector<bool>(rank, true);
-  }
-  for (int64_t axis : axes) reduced[positive_axis(axis, rank)] = true;
-  return reduced;
 }
 
 std::optional<Reduce> plan(const KernelQuery& query) {

@@ -119,16 +119,40 @@ Result<std::unique_ptr<Kernel>> prepare_function(const PrepareContext& context) 
   });
 }
 
-Result<std::unique_ptr<Kernel>> prepare_is_nan(const PrepareContext& context) {
-  const int64_t count = product(context.query.outputs[0].dims);
-  return make_kernel([count](const RunContext& c) {
-    const float* src = input<float>(c, 0);
+// Tests, element by element: floats or bools to bools.
+template <class T, class F>
+Result<std::unique_ptr<Kernel>> make_test(int64_t count, F f) {
+  return make_kernel([count, f](const RunContext& c) {
+    const T* src = input<T>(c, 0);
     bool* dst = output<bool>(c, 0);
     split(c.threads, count, 0.5, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dst[i] = src[i] != src[i];
+      for (int64_t i = begin; i < end; ++i) dst[i] = f(src[i]);
     });
     return ok_status();
   });
+}
+
+Result<std::unique_ptr<Kernel>> prepare_is_nan(const PrepareContext& context) {
+  return make_test<float>(product(context.query.outputs[0].dims), [](float x) { return x != x; });
+}
+
+Result<std::unique_ptr<Kernel>> prepare_is_inf(const PrepareContext& context) {
+  const KernelQuery& query = context.query;
+  const float infinity = std::numeric_limits<float>::infinity();
+  // A bound that is not wanted is one that nothing equals.
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const float low = ir::attr_bool(query.attrs, "detect_negative", true) ? -infinity : none;
+  const float high = ir::attr_bool(query.attrs, "detect_positive", true) ? infinity : none;
+  return make_test<float>(product(query.outputs[0].dims), [=](float x) { return x == low || x == high; });
+}
+
+Result<std::unique_ptr<Kernel>> prepare_not(const PrepareContext& context) {
+  return make_test<bool>(product(context.query.outputs[0].dims), [](bool x) { return !x; });
+}
+
+std::optional<Refusal> refuse_unless_bool(const KernelQuery& query) {
+  if (query.inputs[0].dtype == DType::kBool) return std::nullopt;
+  return "takes bool only, found " + std::string(ir::dtype_name(query.inputs[0].dtype));
 }
 
 int over_input(const KernelQuery&) { return 0; }
@@ -143,5 +167,8 @@ const KernelDef kFunction{.name = "scalar.function",
                           .prepare = prepare_function,
                           .in_place_input = over_input};
 const KernelDef kIsNan{.name = "loop.is_nan", .supports = refuse_unless_float, .prepare = prepare_is_nan};
+const KernelDef kIsInf{.name = "loop.is_inf", .supports = refuse_unless_float, .prepare = prepare_is_inf};
+const KernelDef kNot{
+    .name = "loop.not", .supports = refuse_unless_bool, .prepare = prepare_not, .in_place_input = over_input};
 
 }  // namespace tutti::cpu
