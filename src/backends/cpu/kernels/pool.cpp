@@ -32,9 +32,16 @@ std::optional<Refusal> supports(const KernelQuery& query) {
   if (query.outputs.size() > 1 && query.outputs[1].present()) return "indices are wanted";
   const size_t rank = query.inputs[0].dims.size();
   if (rank != 3 && rank != 4) return "takes one or two spatial axes only";
-  const std::string auto_pad = ir::attr_string(query.attrs, "auto_pad");
-  if (!auto_pad.empty() && auto_pad != "NOTSET") return "automatic padding";
   return std::nullopt;
+}
+
+// Sets the padding before the input and returns that behind it: as much as the windows need, the odd one behind
+// (SAME_UPPER) or before (SAME_LOWER); none for VALID.
+int64_t set_automatic_padding(std::string_view mode, WindowAxis& axis) {
+  const int64_t reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+  const int64_t total = mode == "VALID" ? 0 : std::max<int64_t>(0, reach - axis.in);
+  axis.pad_begin = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+  return total - axis.pad_begin;
 }
 
 Pool pool_of(const KernelQuery& query) {
@@ -49,12 +56,15 @@ Pool pool_of(const KernelQuery& query) {
   const size_t spatial = x.size() - 2, first = p.nhwc ? 1 : 2;
   const auto kernel = ir::attr_ints(query.attrs, "kernel_shape"), strides = ir::attr_ints(query.attrs, "strides");
   const auto pads = ir::attr_ints(query.attrs, "pads"), dilations = ir::attr_ints(query.attrs, "dilations");
+  const std::string auto_pad = ir::attr_string(query.attrs, "auto_pad");
   for (size_t i = 0; i < spatial; ++i) {
     WindowAxis axis{x[first + i],         y[first + i],           kernel[i],
                     at_or(strides, i, 1), at_or(dilations, i, 1), at_or(pads, i, 0)};
+    int64_t pad_end = at_or(pads, spatial + i, 0);
+    if (!auto_pad.empty() && auto_pad != "NOTSET") pad_end = set_automatic_padding(auto_pad, axis);
     const bool is_width = i + 1 == spatial;
     (is_width ? p.w : p.h) = axis;
-    (is_width ? p.pad_end_w : p.pad_end_h) = at_or(pads, spatial + i, 0);
+    (is_width ? p.pad_end_w : p.pad_end_h) = pad_end;
   }
   return p;
 }

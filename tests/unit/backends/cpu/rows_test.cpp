@@ -55,6 +55,15 @@ TEST(Pool, takes_windows_with_padding) {
               {random_floats({1, 3, 6, 6})}});
 }
 
+TEST(Pool, pads_by_itself_when_told_to) {
+  for (const char* op : {"MaxPool", "AveragePool"})
+    for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"})
+      for (int64_t stride : {1, 2, 3})
+        check_node({op,
+                    {{"auto_pad", std::string(mode)}, {"kernel_shape", Ints{3, 2}}, {"strides", Ints{stride, stride}}},
+                    {random_floats({2, 10, 15, 13})}});
+}
+
 TEST(Move, transposes_by_every_permutation) {
   Ints perm{0, 1, 2, 3};
   do {
