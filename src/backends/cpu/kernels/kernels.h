@@ -31,5 +31,8 @@ extern const KernelDef kCast;                                                // 
 extern const KernelDef kConstantOfShape, kRange, kOneHot, kEyeLike, kTrilu;  // fill.cpp
 extern const KernelDef kRecurrent;                                           // recurrent.cpp
 extern const KernelDef kResize;                                              // resize.cpp
+extern const KernelDef kQuantize, kDequantize, kDynamicQuantize;             // quantize.cpp
+extern const KernelDef kIntMatMul;                                           // matmul_int.cpp
+extern const KernelDef kIntConv;                                             // conv_int.cpp
 
 }  // namespace tutti::cpu
