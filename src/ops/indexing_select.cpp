@@ -67,20 +67,31 @@ bool is_set(const Tensor& t, int64_t i) {
   return ir::is_floating(t.dtype()) ? t.get_double(i) != 0 : t.get_int(i) != 0;
 }
 
+// Positions of what is not zero.
+std::vector<int64_t> set_elements(const Tensor& t) {
+  std::vector<int64_t> found;
+  if (t.dtype() == DType::kBool || t.dtype() == DType::kUInt8) {  // masks: the usual case, and often long
+    const auto bytes = t.data<uint8_t>();
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] != 0) found.push_back(static_cast<int64_t>(i));
+    return found;
+  }
+  for (int64_t i = 0; i < t.size(); ++i)
+    if (is_set(t, i)) found.push_back(i);
+  return found;
+}
+
 Status eval_non_zero(EvalContext& ctx) {
   const Tensor& in = ctx.input(0);
   if (ir::is_complex(in.dtype()))
     return make_error(Code::kUnsupported, "input is {}; expected a real number", in.type_text());
-  std::vector<int64_t> found;
-  for (int64_t i = 0; i < in.size(); ++i)
-    if (is_set(in, i)) found.push_back(i);
+  const std::vector<int64_t> found = set_elements(in);
   const auto count = static_cast<int64_t>(found.size());
   Tensor* out = TUTTI_TRY(ctx.output(0, DType::kInt64, {in.rank(), count}));
   const Dims strides = ir::row_major_strides(in.dims());
+  int64_t* to = out->mutable_data<int64_t>().data();
   for (size_t axis = 0; axis < in.dims().size(); ++axis)
-    for (int64_t k = 0; k < count; ++k)
-      out->set_int(static_cast<int64_t>(axis) * count + k,
-                   found[static_cast<size_t>(k)] / strides[axis] % in.dims()[axis]);
+    for (int64_t at : found) *to++ = at / strides[axis] % in.dims()[axis];
   return ok_status();
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/element_copy.h"
 #include "ops/infer_common.h"
+#include "ops/suppress.h"
 
 namespace tutti::ops {
 namespace {
@@ -106,45 +107,9 @@ Status infer_nms(InferContext& context) {
   return ok_status();
 }
 
-struct Box {
-  float x1, y1, x2, y2;
-};
-
 Box read_box(std::span<const float> v, bool center) {
   if (center) return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
   return {std::min(v[1], v[3]), std::min(v[0], v[2]), std::max(v[1], v[3]), std::max(v[0], v[2])};
-}
-
-float overlap(const Box& a, const Box& b) {
-  const float w = std::max(0.0f, std::min(a.x2, b.x2) - std::max(a.x1, b.x1)),
-              h = std::max(0.0f, std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
-  const float both = w * h;
-  const float all = (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) - both;
-  return all > 0 ? both / all : 0.0f;
-}
-
-struct NmsLimits {
-  int64_t count = 0;
-  float iou = 0;
-  std::optional<float> score;
-};
-
-std::vector<int64_t> suppress(std::span<const Box> boxes, std::span<const float> scores, const NmsLimits& limits) {
-  std::vector<int64_t> order, kept;
-  for (size_t i = 0; i < scores.size(); ++i)
-    if (!limits.score || scores[i] > *limits.score) order.push_back(static_cast<int64_t>(i));
-  const auto score = [&](int64_t i) {
-    return std::isnan(scores[static_cast<size_t>(i)]) ? -HUGE_VALF : scores[static_cast<size_t>(i)];
-  };
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
-  for (int64_t candidate : order) {
-    if (static_cast<int64_t>(kept.size()) >= limits.count) break;
-    const bool free = std::none_of(kept.begin(), kept.end(), [&](int64_t other) {
-      return overlap(boxes[static_cast<size_t>(candidate)], boxes[static_cast<size_t>(other)]) > limits.iou;
-    });
-    if (free) kept.push_back(candidate);
-  }
-  return kept;
 }
 
 Status eval_nms(EvalContext& context) {
