@@ -6,6 +6,7 @@
 #include "ir/attr_access.h"
 #include "ir/op_def.h"
 #include "ops/fused.h"
+#include "ops/fused_attention.h"
 
 namespace tutti::compile {
 namespace {
@@ -30,6 +31,16 @@ Datum slice_broadcast(const Datum& operand, const Tensor& output, int64_t axis, 
   const int64_t own_axis = axis - (output.rank() - t.rank());
   if (own_axis < 0 || t.dim(own_axis) == 1) return operand;
   return slice_axis(t, own_axis, begin, end);
+}
+
+// The tensor's axis that attention reads as its axis `from_end` (1: the last), through a permutation and a dropped
+// axis.
+int64_t attention_axis(int64_t rank, const std::vector<int64_t>& select, const std::vector<int64_t>& perm,
+                       int64_t from_end) {
+  int64_t axis =
+      perm.empty() ? rank - (select.empty() ? 0 : 1) - from_end : perm[perm.size() - static_cast<size_t>(from_end)];
+  if (!select.empty() && axis >= select[0]) ++axis;
+  return axis;
 }
 
 void choose_slice(SampledNode& sample, int64_t size, int64_t wanted, uint64_t seed) {
@@ -68,6 +79,41 @@ std::optional<SampledNode> sample_channels(const ir::Node& node, std::span<const
   return sample;
 }
 
+// Some of the queries. With `causal` a query's place counts: then all are needed.
+std::optional<SampledNode> sample_queries(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output,
+                                          int64_t count, uint64_t seed) {
+  const auto& a = node.attrs.as<ops::FusedAttentionAttrs>();
+  if (a.causal || output.size() == 0) return std::nullopt;
+  const int64_t rank = output.rank();
+  SampledNode sample;
+  // The result's permutation goes the other way: which of its axes is the queries'.
+  sample.axis =
+      a.out_perm.empty() ? rank - 2 : std::find(a.out_perm.begin(), a.out_perm.end(), rank - 2) - a.out_perm.begin();
+  const int64_t queries = output.dim(sample.axis);
+  choose_slice(sample, queries, count / std::max<int64_t>(output.size() / queries, 1), seed);
+  sample.inputs.assign(inputs.begin(), inputs.end());
+  const Tensor& q = inputs[ops::kAttentionQ].tensor();
+  sample.inputs[ops::kAttentionQ] =
+      slice_axis(q, attention_axis(q.rank(), a.q_select, a.q_perm, 2), sample.begin, sample.end);
+  for (size_t i = ops::kAttentionBias; i < inputs.size(); ++i) {
+    if (inputs[i].empty() || inputs[i].tensor().rank() < 2) continue;
+    const Tensor& addend = inputs[i].tensor();
+    if (addend.dim(addend.rank() - 2) != 1)
+      sample.inputs[i] = slice_axis(addend, addend.rank() - 2, sample.begin, sample.end);
+  }
+  return sample;
+}
+
+// Both products.
+double attention_flops(const ir::Node& node, std::span<const Datum> inputs, double outputs) {
+  const auto& a = node.attrs.as<ops::FusedAttentionAttrs>();
+  const Tensor &k = inputs[ops::kAttentionK].tensor(), &v = inputs[ops::kAttentionV].tensor();
+  const auto keys = static_cast<double>(k.dim(attention_axis(k.rank(), a.k_select, a.k_perm, 2)));
+  const auto size = static_cast<double>(k.dim(attention_axis(k.rank(), a.k_select, a.k_perm, 1)));
+  const auto value_size = static_cast<double>(v.dim(attention_axis(v.rank(), a.v_select, a.v_perm, 1)));
+  return value_size == 0 ? 0 : 2 * outputs * keys * (1 + size / value_size);
+}
+
 }  // namespace
 
 double estimate_flops(const ir::Node& node, std::span<const Datum> inputs, const Tensor& output) {
@@ -76,6 +122,7 @@ double estimate_flops(const ir::Node& node, std::span<const Datum> inputs, const
     return 2 * outputs * static_cast<double>(inputs[0].tensor().dim(inputs[0].tensor().rank() - 1));
   if (is_convolution(node) && inputs[1].is_tensor() && inputs[1].tensor().rank() > 0 && inputs[1].tensor().dim(0) > 0)
     return 2 * outputs * static_cast<double>(inputs[1].tensor().size() / inputs[1].tensor().dim(0));
+  if (node.op == &ops::kFusedAttention) return attention_flops(node, inputs, outputs);
   return 0;
 }
 
@@ -83,6 +130,7 @@ std::optional<SampledNode> sample_node(const ir::Node& node, std::span<const Dat
                                        int64_t count, uint64_t seed) {
   if (is_matrix_product(node)) return sample_rows(inputs, output, count, seed);
   if (is_convolution(node)) return sample_channels(node, inputs, output, count, seed);
+  if (node.op == &ops::kFusedAttention) return sample_queries(node, inputs, output, count, seed);
   return std::nullopt;
 }
 

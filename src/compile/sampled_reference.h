@@ -1,5 +1,5 @@
-// Reference results for a part of a heavy node's outputs: a slice of a matrix product's rows or of a convolution's
-// output channels.
+// Reference results for a part of a heavy node's outputs: a slice of a matrix product's rows, of a convolution's output
+// channels or of attention's queries.
 #pragma once
 
 #include <optional>
