@@ -16,7 +16,6 @@ using ir::Shape;
 using ir::Tensor;
 
 // --- shape rule
-// ------------------------------------------------------------------------------------------------------------------------
 
 constexpr int64_t kMostHeads =
     1 << 16;  // an empty operand divides into any number of heads: the loops over heads need a bound
@@ -74,7 +73,6 @@ Status infer_attention(InferContext& context) {
 }
 
 // --- reference kernel
-// ------------------------------------------------------------------------------------------------------------------
 
 // An operand as [B, heads, S, D] in double.
 struct Heads {

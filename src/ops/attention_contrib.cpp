@@ -52,7 +52,6 @@ Status run(EvalContext& context, const HeadBlock& q, const HeadBlock& k, const H
 }
 
 // --- MultiHeadAttention
-// ----------------------------------------------------------------------------------------------------------
 
 enum MhaInput { kQuery, kKey, kValue, kBias, kPaddingMask, kAttentionBias, kPastKey, kPastValue };
 
@@ -184,7 +183,6 @@ Status eval_multi_head_attention(EvalContext& context) {
 }
 
 // --- Attention
-// -------------------------------------------------------------------------------------------------------------------
 
 struct HiddenSizes {
   int64_t q, k, v;

@@ -19,7 +19,6 @@ ValueType input_type(const InferContext& context, int i) {
 }
 
 // --- If
-// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_if(InferContext& context) {
   if (!context.has_input(0)) return Error(Code::kInvalidModel, "the condition of If: found none, expected one bool");
@@ -53,7 +52,6 @@ Status eval_if(EvalContext& context) {
 }
 
 // --- SequenceMap
-// ------------------------------------------------------------------------------------------------------------------
 
 Status check_additional(int64_t additional, int inputs) {
   if (additional < 0 || additional > inputs - 1)

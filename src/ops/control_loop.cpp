@@ -169,7 +169,6 @@ Status eval_loop(EvalContext& context) {
 }
 
 // --- Scan
-// -------------------------------------------------------------------------------------------------------------------------
 
 int64_t entry(const std::vector<int64_t>& list, size_t index) { return index < list.size() ? list[index] : 0; }
 

@@ -13,7 +13,6 @@ using namespace ir;
 namespace {
 
 // --- AffineGrid
-// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_affine_grid(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "theta"));
@@ -86,7 +85,6 @@ Status eval_affine_grid(EvalContext& context) {
 }
 
 // --- Col2Im
-// ---------------------------------------------------------------------------------------------------------------------
 
 WindowAttrs window_of(const Col2ImAttrs& attrs) {
   return {AutoPad::kNotSet, attrs.dilations, {}, attrs.pads, attrs.strides};

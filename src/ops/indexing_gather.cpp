@@ -24,7 +24,6 @@ Status expect_indices(const InferContext& ctx, int input) {
 }
 
 // --- Gather
-// --------------------------------------------------------------------------------------------------------------------
 
 template <class D>
 std::vector<D> gather_shape(const std::vector<D>& data, const std::vector<D>& indices, size_t axis) {
@@ -77,7 +76,6 @@ Status eval_gather(EvalContext& ctx) {
 }
 
 // --- GatherElements
-// --------------------------------------------------------------------------------------------------------------
 
 Status infer_gather_elements(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -109,7 +107,6 @@ Status eval_gather_elements(EvalContext& ctx) {
 }
 
 // --- GatherND
-// ------------------------------------------------------------------------------------------------------------------
 
 template <class D>
 std::vector<D> gather_nd_shape(const std::vector<D>& data, const std::vector<D>& indices, int64_t depth,

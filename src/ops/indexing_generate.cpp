@@ -22,7 +22,6 @@ using ir::Shape;
 using ir::Tensor;
 
 // --- ConstantOfShape
-// -------------------------------------------------------------------------------------------------------------
 
 Status infer_constant_of_shape(InferContext& ctx) {
   TUTTI_TRY(expect_dtype(ctx, 0, {DType::kInt64}));
@@ -60,7 +59,6 @@ Status eval_constant_of_shape(EvalContext& ctx) {
 }
 
 // --- EyeLike
-// -------------------------------------------------------------------------------------------------------------------
 
 Status infer_eye_like(InferContext& ctx) {
   TUTTI_TRY(expect_rank(ctx, 0, 2));
@@ -84,7 +82,6 @@ Status eval_eye_like(EvalContext& ctx) {
 }
 
 // --- OneHot
-// --------------------------------------------------------------------------------------------------------------------
 
 Result<size_t> one_hot_axis(int64_t axis, int64_t rank) {
   return static_cast<size_t>(TUTTI_TRY(ir::normalize_axis(axis, rank + 1)));
@@ -134,7 +131,6 @@ Status eval_one_hot(EvalContext& ctx) {
 }
 
 // --- Range
-// ---------------------------------------------------------------------------------------------------------------------
 
 Status check_delta(bool zero) {
   return zero ? Status(make_error(Code::kInvalidModel, "delta is 0; expected another number")) : ok_status();

@@ -64,7 +64,6 @@ Result<Tensor*> copy_of_data(EvalContext& ctx) {
 }
 
 // --- ScatterElements
-// -------------------------------------------------------------------------------------------------------------
 
 Status infer_scatter(InferContext& ctx, int64_t axis, ScatterReduction how) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -118,7 +117,6 @@ Status eval_old_scatter(EvalContext& ctx) {
 }
 
 // --- ScatterND
-// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_scatter_nd(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 1));
@@ -162,7 +160,6 @@ Status eval_scatter_nd(EvalContext& ctx) {
 }
 
 // --- TensorScatter
-// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_tensor_scatter(InferContext& ctx) {
   TUTTI_TRY(expect_rank_at_least(ctx, 0, 2));

@@ -9,7 +9,7 @@
 namespace tutti::ops {
 
 // --- checks; errors name the input, what was found and what was expected
-// ---------------------------------------------------------
+
 // For a required input that stands after optional ones; those before are OpDef::min_inputs.
 Status expect_present(const ir::InferContext& ctx, int input);
 Status expect_dtype(const ir::InferContext& ctx, int input, std::initializer_list<ir::DType> allowed);
@@ -27,7 +27,7 @@ bool is_int32_or_int64(ir::DType dtype);
 bool is_bool(ir::DType dtype);
 
 // --- shapes
-// --------------------------------------------------------------------------------------------------------------------
+
 // The broadcast of inputs first..last; nothing when one has no rank.
 Result<std::optional<ir::Shape>> broadcast_inputs(const ir::InferContext& ctx, int first, int last);
 // The constant attribute-like axis against a rank that may be unknown.
@@ -38,7 +38,7 @@ std::optional<int64_t> vector_length(const ir::InferContext& ctx, int input);
 ir::Dim product(const ir::Shape& shape, size_t begin, size_t end);
 
 // --- whole rules
-// ---------------------------------------------------------------------------------------------------------------
+
 Status infer_like_first(ir::InferContext& ctx);         // output 0 has input 0's type, whatever it is
 Status infer_float_like_first(ir::InferContext& ctx);   // the same; a compute float
 Status infer_number_like_first(ir::InferContext& ctx);  // the same; arithmetic types

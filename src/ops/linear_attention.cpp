@@ -165,7 +165,6 @@ Status eval_linear_attention(EvalContext& context) {
 }
 
 // --- CausalConvWithState
-// --------------------------------------------------------------------------------------------------------
 
 Status infer_causal_conv(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));

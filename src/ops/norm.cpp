@@ -50,7 +50,6 @@ Status require_rank_of_image(const InferContext& context, size_t least) {
 }
 
 // --- BatchNormalization
-// ------------------------------------------------------------------------------------------------------
 
 Status infer_batch_norm(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "X"));
@@ -133,7 +132,6 @@ Status eval_batch_norm(EvalContext& context) {
 }
 
 // --- groups: InstanceNormalization, GroupNormalization, GroupNorm
-// ---------------------------------------------------------------
 
 struct GroupPlan {
   int64_t batch, channels, size, groups;

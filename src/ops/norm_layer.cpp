@@ -148,7 +148,6 @@ Status eval_rms_norm(EvalContext& context) { return eval_layer(context, context.
 Status eval_simplified_layer_norm(EvalContext& context) { return eval_layer(context, context.input(0).dtype(), false); }
 
 // --- skip forms
-// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_skip(InferContext& context) {
   TUTTI_TRY(require_float(context, 0, "input"));

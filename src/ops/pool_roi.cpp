@@ -49,7 +49,6 @@ Status check_box(const Box& box, int64_t images, int64_t index) {
 }
 
 // --- RoiAlign
-// -------------------------------------------------------------------------------------------------------------------
 
 Status infer_roi_align(InferContext& context) {
   const auto& attrs = context.attrs<RoiAlignAttrs>();
@@ -181,7 +180,6 @@ Status eval_roi_align(EvalContext& context) {
 }
 
 // --- MaxRoiPool
-// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_max_roi_pool(InferContext& context) {
   const auto& shape = context.attrs<MaxRoiPoolAttrs>().pooled_shape;

@@ -30,7 +30,6 @@ Status check_scale_shape(const InferContext& context) {
 }
 
 // --- QuantizeLinear
-// -----------------------------------------------------------------------------------------------------------------
 
 Result<DType> quantized_type(const QuantizeLinearAttrs& attrs, DType zero_point) {
   if (zero_point != DType::kUndefined && attrs.output_dtype != DType::kUndefined && zero_point != attrs.output_dtype)
@@ -105,7 +104,6 @@ Status eval_quantize(EvalContext& context) {
 }
 
 // --- DequantizeLinear
-// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_dequantize(InferContext& context) {
   const auto& attrs = context.attrs<DequantizeLinearAttrs>();
@@ -139,7 +137,6 @@ Status eval_dequantize(EvalContext& context) {
 }
 
 // --- DynamicQuantizeLinear
-// ----------------------------------------------------------------------------------------------------------
 
 Status infer_dynamic(InferContext& context) {
   TUTTI_TRY(expect_dtype(context, 0, {DType::kFloat32}));

@@ -49,7 +49,6 @@ Status eval_leaky_relu(EvalContext& context) {
 }
 
 // --- QLinearAdd, QLinearMul: A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point
-// ---------------------------------
 
 Status infer_binary(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
@@ -87,7 +86,6 @@ Status eval_mul(EvalContext& context) {
 }
 
 // --- QLinearSoftmax
-// -----------------------------------------------------------------------------------------------------------------
 
 void softmax_line(float* line, int64_t count, int64_t step) {
   float top = -HUGE_VALF, sum = 0;
@@ -111,7 +109,6 @@ Status eval_softmax(EvalContext& context) {
 }
 
 // --- QLinearGlobalAveragePool
-// -------------------------------------------------------------------------------------------------------
 
 Status infer_global_pool(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
@@ -150,7 +147,6 @@ Status eval_global_pool(EvalContext& context) {
 }
 
 // --- QLinearConcat: Y_scale, Y_zero_point, then (tensor, scale, zero point) for each part
-// ---------------------------------------------
 
 Status infer_concat(InferContext& context) {
   if (context.input_count() < 5 || (context.input_count() - 2) % 3 != 0)

@@ -81,7 +81,6 @@ const Tensor* optional_input(const EvalContext& context, int i) {
 }
 
 // --- MatMulInteger
-// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_matmul_integer(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));
@@ -100,7 +99,6 @@ Status eval_matmul_integer(EvalContext& context) {
 }
 
 // --- QLinearMatMul
-// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_qlinear(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_quantized, "a quantised type"));
@@ -145,7 +143,6 @@ Status eval_qlinear(EvalContext& context) {
 }
 
 // --- com.microsoft
-// ------------------------------------------------------------------------------------------------------------------
 
 Status infer_to_float(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_byte, "int8 or uint8"));

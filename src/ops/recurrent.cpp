@@ -19,7 +19,6 @@ using ir::Tensor;
 constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeephole = 7;
 
 // --- shape rule
-// ---------------------------------------------------------------------------------------------------------------------
 
 Result<Dim> hidden_dim(InferContext& context, const RecurrentAttrs& attrs) {
   if (context.shape(kR)) {
@@ -62,7 +61,6 @@ Status infer_recurrent(InferContext& context, const RecurrentAttrs& attrs, int64
 }
 
 // --- kernel
-// -------------------------------------------------------------------------------------------------------------------------
 
 struct Sizes {
   int64_t steps, batch, input, hidden, directions, gates;

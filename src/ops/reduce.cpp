@@ -24,7 +24,6 @@ using ir::Tensor;
 using ir::Tolerance;
 
 // --- shapes
-// --------------------------------------------------------------------------------------------------------------------
 
 // Which axes go; nothing reduced at all when `noop`.
 Result<std::vector<bool>> reduced_axes(const std::optional<std::vector<int64_t>>& axes, int64_t rank,
@@ -102,7 +101,6 @@ Status infer_reduce_sum(InferContext& ctx) {
 }
 
 // --- folding
-// -------------------------------------------------------------------------------------------------------------------
 
 // One fold: start value, step, and what becomes of the total of `count` elements. All in the wide type C.
 template <class C>

@@ -21,7 +21,6 @@ using ir::Tensor;
 using ir::ValueType;
 
 // --- TopK
-// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_topk(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, is_arithmetic, "a number"));
@@ -96,7 +95,6 @@ Status eval_topk(EvalContext& context) {
 }
 
 // --- NonMaxSuppression
-// --------------------------------------------------------------------------------------------------------------
 
 Status infer_nms(InferContext& context) {
   TUTTI_TRY(expect_dtype(context, 0, {DType::kFloat32}));
@@ -145,7 +143,6 @@ Status eval_nms(EvalContext& context) {
 }
 
 // --- Unique
-// -------------------------------------------------------------------------------------------------------------------------
 
 Status infer_unique(InferContext& context) {
   const Dim count = context.fresh_dim("unique");

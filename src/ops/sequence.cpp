@@ -138,7 +138,6 @@ Status eval_length(EvalContext& context) {
 }
 
 // --- optional
-// -----------------------------------------------------------------------------------------------------------------------
 
 Status infer_optional(InferContext& context) {
   const auto& attrs = context.attrs<OptionalAttrs>();

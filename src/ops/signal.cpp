@@ -31,7 +31,6 @@ std::optional<Dim> one_dim(const InferContext& context, int i) {
 }
 
 // --- DFT
-// ----------------------------------------------------------------------------------------------------------------------------
 
 Status infer_dft(InferContext& context) {
   const auto& attrs = context.attrs<DftAttrs>();
@@ -128,7 +127,6 @@ Status eval_dft(EvalContext& context) {
 }
 
 // --- STFT
-// ---------------------------------------------------------------------------------------------------------------------------
 
 Status infer_stft(InferContext& context) {
   TUTTI_TRY(expect_kind(context, 0, ir::is_compute_float, "a float"));

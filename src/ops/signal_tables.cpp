@@ -52,7 +52,6 @@ Status eval_hamming(EvalContext& context) { return eval_window(context, {25.0 / 
 Status eval_blackman(EvalContext& context) { return eval_window(context, {0.42, 0.5, 0.08}); }
 
 // --- MelWeightMatrix
-// ----------------------------------------------------------------------------------------------------------------
 
 Status infer_mel(InferContext& context) {
   const DType dtype = context.attrs<MelWeightMatrixAttrs>().output_datatype;

@@ -22,7 +22,6 @@ using ir::ValueType;
 Status expect_strings(const InferContext& context, int i) { return expect_dtype(context, i, {DType::kString}); }
 
 // --- StringConcat
-// -------------------------------------------------------------------------------------------------------------------
 
 Status infer_concat(InferContext& context) {
   TUTTI_TRY(expect_strings(context, 0));
@@ -46,7 +45,6 @@ Status eval_concat(EvalContext& context) {
 }
 
 // --- StringSplit
-// --------------------------------------------------------------------------------------------------------------------
 
 Status infer_split(InferContext& context) {
   TUTTI_TRY(expect_strings(context, 0));
@@ -108,7 +106,6 @@ Status eval_split(EvalContext& context) {
 }
 
 // --- StringNormalizer
-// ---------------------------------------------------------------------------------------------------------------
 
 Status infer_normalizer(InferContext& context) {
   TUTTI_TRY(expect_strings(context, 0));
@@ -152,7 +149,6 @@ Status eval_normalizer(EvalContext& context) {
 }
 
 // --- RegexFullMatch
-// -----------------------------------------------------------------------------------------------------------------
 
 Status infer_regex(InferContext& context) {
   TUTTI_TRY(expect_strings(context, 0));

@@ -19,7 +19,6 @@ using ir::Shape;
 using ir::Tensor;
 
 // --- Expand, Tile
-// --------------------------------------------------------------------------------------------------------------
 
 Status infer_expand(InferContext& ctx) {
   TUTTI_TRY(expect_tensor(ctx, 0));
@@ -103,7 +102,6 @@ Status eval_tile(EvalContext& ctx) {
 }
 
 // --- Transpose
-// -----------------------------------------------------------------------------------------------------------------
 
 Result<std::vector<int64_t>> permutation(const TransposeAttrs& attrs, int64_t rank) {
   std::vector<int64_t> perm = attrs.perm;
@@ -147,7 +145,6 @@ Status eval_transpose(EvalContext& ctx) {
 }
 
 // --- Pad, CenterCropPad
-// ----------------------------------------------------------------------------------------------------------
 
 Result<std::vector<int64_t>> pad_axes(const std::optional<std::vector<int64_t>>& axes, int64_t rank, size_t pads) {
   std::vector<int64_t> all;
@@ -281,7 +278,6 @@ Status eval_center_crop_pad(EvalContext& ctx) {
 }
 
 // --- DepthToSpace, SpaceToDepth
-// --------------------------------------------------------------------------------------------------
 
 Status check_block(int64_t block) {
   if (block >= 1 && block < (1 << 20)) return ok_status();

@@ -24,7 +24,6 @@ void set_view(InferContext& ctx, Shape shape) {
 }
 
 // --- Reshape
-// -------------------------------------------------------------------------------------------------------------------
 
 // The shape input with 0 replaced by the input's dimension. `wildcard` receives the position of -1.
 Result<Shape> explicit_dims(const std::vector<Dim>& target, const Shape* in, bool allowzero,
@@ -118,7 +117,6 @@ Status eval_reshape(EvalContext& ctx) {
 }
 
 // --- Squeeze, Unsqueeze, Flatten
-// -------------------------------------------------------------------------------------------------
 
 template <class D>
 std::vector<D> without_axes(const std::vector<D>& dims, const std::vector<int64_t>& axes) {
@@ -224,7 +222,6 @@ Status eval_flatten(EvalContext& ctx) {
 }
 
 // --- Shape, Size
-// ---------------------------------------------------------------------------------------------------------------
 
 std::pair<size_t, size_t> shape_range(const ShapeAttrs& attrs, int64_t rank) {
   const auto clamp = [rank](int64_t i) { return std::clamp(i < 0 ? i + rank : i, int64_t{0}, rank); };

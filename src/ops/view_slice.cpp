@@ -175,7 +175,6 @@ Status eval_slice(EvalContext& ctx) {
 }
 
 // --- Split
-// ---------------------------------------------------------------------------------------------------------------------
 
 // Equal parts, the last one smaller.
 std::vector<int64_t> even_parts(int64_t dim, int64_t count) {
@@ -265,7 +264,6 @@ Status eval_split(EvalContext& ctx) {
 }
 
 // --- Concat
-// --------------------------------------------------------------------------------------------------------------------
 
 void propagate_concat(InferContext& ctx) {
   std::vector<Dim> all;

@@ -74,7 +74,6 @@ OneNode ml(const std::string& op, int64_t version, const std::vector<Tensor>& in
 }
 
 // --- com.microsoft
-// ------------------------------------------------------------------------------------------------------------------
 
 TEST(Microsoft, bias_add_adds_a_bias_and_a_residual) {
   EXPECT_THAT(values(microsoft("BiasAdd", {floats({1, 2, 2}, {1, 2, 3, 4}), floats({2}, {10, 20}),
@@ -175,7 +174,6 @@ TEST(Microsoft, missing_inputs_and_operators_are_named) {
 }
 
 // --- ai.onnx.ml
-// ---------------------------------------------------------------------------------------------------------------------
 
 TEST(Ml, array_feature_extractor_gives_a_vector_a_row) {
   const auto y = ml("ArrayFeatureExtractor", 1, {floats({3}, {5, 6, 7}), Tensor::from<int64_t>({1, 2}, {2, 0})}).run();
@@ -311,7 +309,6 @@ TEST(Ml, old_forests_that_do_not_fit_are_named) {
 }
 
 // --- FlexAttention
-// ------------------------------------------------------------------------------------------------------------------
 
 OneNode flex(const Tensor& q, const Tensor& kv) { return {"ai.onnx.preview", 1, "FlexAttention", {q, kv, kv}}; }
 
