@@ -117,7 +117,7 @@ Status eval_conv(EvalContext& context) {
   return ok_status();
 }
 
-// -----------------------------------------------------------------------------------------------------
+// --- com.microsoft FusedConv
 
 using ActivationFunction = double (*)(double x, double alpha, double beta);
 struct ActivationRow {
