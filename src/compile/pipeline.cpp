@@ -18,6 +18,7 @@ namespace {
 constexpr std::array kPipeline{
     Pass{"dead_code", run_dead_code},
     Pass{"decide_if", run_decide_if},
+    Pass{"pin_symbols", run_pin_symbols},
     Pass{"shape_arithmetic", run_shape_arithmetic},
     Pass{"fold_constants", run_fold_constants},
     Pass{"canonicalize", run_canonicalize},

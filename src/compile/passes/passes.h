@@ -19,6 +19,7 @@ Result<PassStats> run_fold_batch_norm(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_conv_activation(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_channels_last(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_matmul_activation(ir::Graph& graph, PassContext& context);
+Result<PassStats> run_pin_symbols(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_simplify_views(ir::Graph& graph, PassContext& context);
 Result<PassStats> run_split_linear(ir::Graph& graph, PassContext& context);
 

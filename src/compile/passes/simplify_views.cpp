@@ -93,11 +93,16 @@ std::optional<ir::Patch> sink_below_linear(const Graph& graph, NodeId id) {
   if (columns.is(1)) return std::nullopt;
   const Node* view = graph.producer(from);
   auto chain = view && is_view(*view) ? view_chain(graph, graph.value(from).producer) : std::nullopt;
-  const auto rows = chain && chain->transposes > 0 ? rows_before_last_axis(*chain) : std::nullopt;
+  const auto rows = chain ? rows_before_last_axis(*chain) : std::nullopt;
   if (!rows || *rows == 0) return std::nullopt;
 
   ir::Patch patch(graph, "sink_below_linear");
   ir::Shape shape(chain->source_shape.begin(), chain->source_shape.begin() + static_cast<std::ptrdiff_t>(*rows));
+  // Rows that are only grouped otherwise are worth it where the view that follows groups them back.
+  ir::Shape grouped_back = shape;
+  grouped_back.push_back(columns);
+  const Node& next = graph.node(graph.value(root.outputs[0]).uses[0].node);
+  if (chain->transposes == 0 && graph.value(next.outputs[0]).type.shape != grouped_back) return std::nullopt;
   shape.push_back(chain->shape().back());
   ValueId x = chain->source;
   if (shape != chain->source_shape) {
