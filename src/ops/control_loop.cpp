@@ -3,7 +3,7 @@
 
 #include "ops/control.h"
 #include "ops/control_types.h"
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 
 namespace tutti::ops {
 namespace {

@@ -7,6 +7,7 @@
 namespace tutti::ops {
 namespace {
 
+using ir::Dims;
 using ir::DType;
 using ir::Tensor;
 
@@ -63,6 +64,13 @@ void copy_strings(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src
   const auto from = src.string_data();
   for (int64_t k = 0; k < count; ++k)
     to[static_cast<size_t>(dst_begin + k)] = from[static_cast<size_t>(src_begin + k * src_stride)];
+}
+
+// Elements of axes [from, to).
+int64_t extent_of(const Dims& dims, int64_t from, int64_t to) {
+  int64_t count = 1;
+  for (int64_t i = from; i < to; ++i) count *= dims[static_cast<size_t>(i)];
+  return count;
 }
 
 }  // namespace
@@ -149,6 +157,70 @@ void copy_run(Tensor& dst, int64_t dst_begin, const Tensor& src, int64_t src_beg
     case 8: return copy_as<uint64_t>(to, from, src_stride, count);
     default: return copy_as<Wide>(to, from, src_stride, count);
   }
+}
+
+Tensor slice_range(const Tensor& src, int64_t axis, int64_t start, int64_t length) {
+  const Dims& dims = src.dims();
+  const int64_t outer = extent_of(dims, 0, axis), inner = extent_of(dims, axis + 1, src.rank());
+  const int64_t extent = src.dim(axis);
+  Dims out_dims = dims;
+  out_dims[static_cast<size_t>(axis)] = length;
+  Tensor out = Tensor::zeros(src.dtype(), std::move(out_dims));
+  for (int64_t o = 0; o < outer; ++o)
+    copy_run(out, o * length * inner, src, (o * extent + start) * inner, 1, length * inner);
+  return out;
+}
+
+Tensor slice_at(const Tensor& src, int64_t axis, int64_t index) {
+  Tensor out = slice_range(src, axis, index, 1);
+  Dims dims = out.dims();
+  dims.erase(dims.begin() + axis);
+  return out.reshaped(std::move(dims));
+}
+
+Result<Tensor> concat_tensors(std::span<const Tensor> parts, int64_t axis) {
+  const Tensor& first = parts.front();
+  axis = TUTTI_TRY(ir::normalize_axis(axis, first.rank()));
+  Dims dims = first.dims();
+  int64_t total = 0;
+  for (const Tensor& part : parts) {
+    Dims other = part.dims();
+    if (part.dtype() != first.dtype() || other.size() != dims.size())
+      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: their types differ",
+                        first.type_text(), part.type_text(), axis);
+    total += part.dim(axis);
+    other[static_cast<size_t>(axis)] = first.dim(axis);
+    if (other != dims)
+      return make_error(Code::kInvalidInput, "cannot join {} and {} along axis {}: the other dimensions differ",
+                        first.type_text(), part.type_text(), axis);
+  }
+  dims[static_cast<size_t>(axis)] = total;
+  (void)TUTTI_TRY(ir::checked_element_count(dims));
+  Tensor out = Tensor::zeros(first.dtype(), dims);
+  const int64_t outer = extent_of(dims, 0, axis), inner = extent_of(dims, axis + 1, first.rank());
+  int64_t offset = 0;
+  for (const Tensor& part : parts) {
+    const int64_t extent = part.dim(axis);
+    for (int64_t o = 0; o < outer; ++o)
+      copy_run(out, (o * total + offset) * inner, part, o * extent * inner, 1, extent * inner);
+    offset += extent;
+  }
+  return out;
+}
+
+Result<Tensor> stack_tensors(std::span<const Tensor> parts, int64_t axis) {
+  axis = TUTTI_TRY(ir::normalize_axis(axis, parts.front().rank() + 1));
+  std::vector<Tensor> expanded;
+  expanded.reserve(parts.size());
+  for (const Tensor& part : parts) {
+    if (part.dims() != parts.front().dims())
+      return make_error(Code::kInvalidInput, "cannot stack {} and {}: their dimensions differ",
+                        parts.front().type_text(), part.type_text());
+    Dims dims = part.dims();
+    dims.insert(dims.begin() + axis, 1);
+    expanded.push_back(part.reshaped(std::move(dims)));
+  }
+  return concat_tensors(expanded, axis);
 }
 
 }  // namespace tutti::ops

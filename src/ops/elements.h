@@ -1,9 +1,11 @@
-// Moving elements between tensors without a template per type: loads and stores through the widest type of a kind, and
-// plain copies.
+// Moving elements between tensors without a template per type: loads and stores through the widest type of a kind,
+// plain copies, slices and joins.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "base/error.h"
 #include "ir/tensor.h"
 
 namespace tutti::ops {
@@ -30,5 +32,17 @@ inline void copy_element(ir::Tensor& dst, int64_t dst_index, const ir::Tensor& s
 inline void fill_run(ir::Tensor& dst, int64_t begin, int64_t count, const ir::Tensor& value, int64_t index = 0) {
   copy_run(dst, begin, value, index, 0, count);
 }
+
+// The slice `index` along `axis` (non-negative, in bounds), with that axis removed.
+ir::Tensor slice_at(const ir::Tensor& src, int64_t axis, int64_t index);
+
+// The elements [start, start + length) along `axis`, which must be in bounds.
+ir::Tensor slice_range(const ir::Tensor& src, int64_t axis, int64_t start, int64_t length);
+
+// Tensors of equal type and dims stacked along a new axis (in [-rank-1, rank]). At least one part.
+Result<ir::Tensor> stack_tensors(std::span<const ir::Tensor> parts, int64_t axis);
+
+// Tensors of equal type, joined along `axis`, whose other dims must agree. At least one part.
+Result<ir::Tensor> concat_tensors(std::span<const ir::Tensor> parts, int64_t axis);
 
 }  // namespace tutti::ops

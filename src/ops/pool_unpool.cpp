@@ -1,5 +1,5 @@
 #include "ops/pool.h"
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 #include "ops/tensor_rules.h"
 
 namespace tutti::ops {
@@ -79,7 +79,7 @@ Status eval_max_unpool(EvalContext& context) {
     const int64_t index = indices.get_int(i);
     if (index < 0 || index >= size)
       return make_error(Code::kInvalidInput, "I has the index {}, expected 0 to {}", index, size - 1);
-    if (const auto to = moved_index(index, pooled, out_dims)) copy_elements(x, i, *y, *to, 1);
+    if (const auto to = moved_index(index, pooled, out_dims)) copy_element(*y, *to, x, i);
   }
   return ok_status();
 }

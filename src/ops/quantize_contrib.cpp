@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ops/broadcast.h"
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 #include "ops/infer_common.h"
 #include "ops/quantize.h"
 #include "ops/quantize_util.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/compute_view.h"
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 #include "ops/resize_plan.h"
 #include "ops/tensor_rules.h"
 #include "ops/window.h"
@@ -146,7 +146,7 @@ void interpolate(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& plan, 
 Status pick_nearest(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& plan, const Tensor& x, Tensor* out) {
   if (out->size() == 0) return ok_status();
   if (plan.empty()) {
-    copy_elements(x, 0, *out, 0, 1);
+    copy_element(*out, 0, x, 0);
     return ok_status();
   }
   std::vector<std::vector<int64_t>> positions;
@@ -163,7 +163,7 @@ Status pick_nearest(const ResizeAttrs& attrs, const std::vector<ResizeAxis>& pla
     int64_t base = 0;
     for (size_t d = 0; d + 1 < plan.size(); ++d)
       base = (base + positions[d][static_cast<size_t>(at[d])]) * plan[d + 1].in;
-    for (const int64_t position : last) copy_elements(x, base + position, *out, to++, 1);
+    for (const int64_t position : last) copy_element(*out, to++, x, base + position);
   } while (next_index(at, outer));
   return ok_status();
 }

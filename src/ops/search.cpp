@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 #include "ops/infer_common.h"
 #include "ops/suppress.h"
 
@@ -86,7 +86,7 @@ Status eval_topk(EvalContext& context) {
       std::partial_sort(line.begin(), line.begin() + k, line.end(), before);
       for (int64_t e = 0; e < k; ++e) {
         const int64_t from = line[static_cast<size_t>(e)], to = (o * k + e) * inner + i;
-        copy_elements(x, from, values, to, 1);
+        copy_element(values, to, x, from);
         indices.mutable_data<int64_t>()[static_cast<size_t>(to)] = from / inner % extent;
       }
     }
@@ -243,8 +243,7 @@ Status eval_unique(EvalContext& context) {
   Tensor& out = *TUTTI_TRY(context.output(0, x.dtype(), dims));
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t g = 0; g < count; ++g)
-      copy_elements(x, (o * extent + groups.first[static_cast<size_t>(g)]) * inner, out, (o * count + g) * inner,
-                    inner);
+      copy_run(out, (o * count + g) * inner, x, (o * extent + groups.first[static_cast<size_t>(g)]) * inner, 1, inner);
   context.set_output(1, index_vector(groups.first));
   context.set_output(2, index_vector(groups.of));
   context.set_output(3, index_vector(groups.counts));

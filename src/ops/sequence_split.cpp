@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ops/element_copy.h"
+#include "ops/elements.h"
 #include "ops/infer_common.h"
 #include "ops/sequence.h"
 
