@@ -30,18 +30,18 @@ std::optional<ir::Patch> known_value(const Graph& graph, NodeId id) {
   return any ? std::optional(std::move(patch)) : std::nullopt;
 }
 
+// The result's own shape says what the target comes to, a -1 in it included.
 std::optional<ir::Patch> reshape_target(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!has_input(node, 1) || graph.value(node.inputs[1]).is_constant() || ir::attr_int(node.attrs, "allowzero") != 0)
-    return std::nullopt;
-  const auto& to = graph.value(node.inputs[1]).dims_value;
+  if (!has_input(node, 1) || graph.value(node.inputs[1]).is_constant()) return std::nullopt;
+  const auto& to = graph.value(node.outputs[0]).type.shape;
   const auto& from = graph.value(node.inputs[0]).type.shape;
   if (!to || !from) return std::nullopt;
   const auto target = reshape_numbers(graph, *from, *to);
   if (!target) return std::nullopt;
   ir::Patch patch(graph, "reshape_target");
   const ir::ValueId shape = patch.constant(ir::Tensor::from<int64_t>({static_cast<int64_t>(target->size())}, *target));
-  patch.replace(node.outputs[0], patch.node(*node.op, {node.inputs[0], shape}, node.attrs));
+  patch.replace(node.outputs[0], patch.node(*node.op, {node.inputs[0], shape}));
   return patch;
 }
 
