@@ -1,6 +1,7 @@
 // com.microsoft's attention over shared key and value heads, with a cache that grows or is written in place.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ir/op_def.h"
@@ -10,8 +11,8 @@ namespace tutti::ops {
 // GroupQueryAttention: query [B,S,N*D], or packed [B,S,(N+2M)*D] without key and value; key?, value? [B,S,M*D];
 // past_key?, past_value? [B,M,P,D]; seqlens_k [B] (tokens in the cache after this step, minus one);
 // total_sequence_length; cos_cache?, sin_cache? [max,R/2]; position_ids? [B,S] (of a first prompt, S = total, only
-// the first counts: it is where every entry starts); attention_bias? [B or 1,N or
-// 1,S,total]; head_sink? [N]; k_scale?, v_scale? (refused); q_norm_weight?, k_norm_weight? [D]; query_seqlens? [B].
+// the first counts: it is where every entry starts); attention_bias? [B or 1,N or 1,S,total]; head_sink? [N]; k_scale?,
+// v_scale? (refused); q_norm_weight?, k_norm_weight? [D]; query_seqlens? [B].
 // Outputs Y [B,S,N*D], present_key?, present_value? [B,M,max(P,total),D], output_qk? [B,N,S,total].
 // Entry b has Q = query_seqlens[b], or min(S, seqlens_k[b] + 1), valid rows; later rows of Y are zeros. What lies in
 // the cache beyond seqlens_k[b] + 1 is zeros.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <string_view>
 
 #include "ir/op_def.h"
 
@@ -16,8 +18,10 @@ inline constexpr std::array<std::string_view, 5> kTreeTransformNames{"NONE", "SO
 
 // TreeEnsemble: X [N,F], nodes_splits [M], nodes_modes [M], nodes_featureids [M], nodes_truenodeids [M],
 // nodes_trueleafs [M], nodes_falsenodeids [M], nodes_falseleafs [M], tree_roots [T], leaf_targetids [L],
-// leaf_weights [L], membership_values?, nodes_missing_value_tracks_true? [M]. A target that no leaf contributes to is
-// 0.
+// leaf_weights [L], membership_values?, nodes_missing_value_tracks_true? [M], leaf_starts? [leaves + 1], base_values?
+// [targets]; float inputs have the type of X. Output [N,targets]. With leaf_starts, leaf i contributes the weights from
+// leaf_starts[i] up to leaf_starts[i + 1]; without it, weight i alone. base_values are added to the sums. A target that
+// no leaf contributes to is 0. Indices that no node or leaf has, and trees that do not end, are errors of the run.
 struct TreeEnsembleAttrs : ir::AttrsOf<TreeEnsembleAttrs> {
   TreeAggregate aggregate_function = TreeAggregate::kSum;
   TreeTransform post_transform = TreeTransform::kNone;

@@ -7,6 +7,7 @@
 
 namespace tutti::compile {
 
+// The node as a fused one; nothing when it is not in a simple form, or a shape cannot be proven.
 std::optional<ir::Patch> from_attention(const ir::Graph& graph, ir::NodeId id);
 std::optional<ir::Patch> from_multi_head_attention(const ir::Graph& graph, ir::NodeId id);
 
