@@ -43,7 +43,7 @@ fuzz: deps
 	$(call script,tools/fuzz)
 
 format:
-	@git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -r clang-format-16 -i
+	@git ls-files --cached --others --exclude-standard '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' '*.cuh' | xargs -r clang-format-16 -i
 
 lint: build-release
 	@tools/lint build/release --jobs $(JOBS)

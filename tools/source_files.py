@@ -3,7 +3,7 @@
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "apps", "include", "tests", "bench")
+FOLDERS = ("src", "apps", "include", "tests", "bench", "examples")
 HEADERS = (".h", ".hpp", ".cuh")
 SOURCES = (".cpp", ".cu")
 

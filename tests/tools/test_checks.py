@@ -62,6 +62,14 @@ class CheckLayers(CheckTest):
         self.assertIn("belongs into src/base/log.cpp only", self.fault_of("src/ir/a.cpp", '"spdlog/spdlog.h"'))
         self.assertIn("not in the table", self.fault_of("src/ir/a.cpp", "<boost/any.hpp>"))
 
+    def test_keeps_public_headers_apart(self):
+        self.write("include/tutti/tutti.h", "#pragma once\n")
+        self.assertEqual(self.fault_of("src/capi/a.cpp", "<tutti/tutti.h>"), "")
+        self.assertEqual(self.fault_of("include/tutti/a.hpp", "<tutti/tutti.h>"), "")
+        self.assertIn("<tutti/tutti.h> belongs into src/capi/", self.fault_of("src/runtime/a.cpp", "<tutti/tutti.h>"))
+        self.assertIn("<tutti/tutti.h> belongs into src/capi/", self.fault_of("apps/tutti/a.cpp", '"tutti/tutti.h"'))
+        self.assertIn("<base/error.h> is not in the table", self.fault_of("include/tutti/a.h", '"base/error.h"'))
+
     def test_rejects_folders_outside_the_table_and_files_that_do_not_exist(self):
         self.assertIn("is in no layer", self.fault_of("src/misc/a.cpp", "<vector>"))
         self.assertIn("does not exist", self.fault_of("src/ir/a.cpp", '"base/nothing.h"'))
