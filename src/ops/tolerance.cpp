@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/real_reader.h"
+
 namespace tutti::ops {
 namespace {
 
@@ -30,21 +32,6 @@ double unit_roundoff(DType dtype) {
   }
 }
 
-// Reads complex tensors as pairs of reals.
-struct Reader {
-  explicit Reader(const Tensor& read)
-      : tensor(read), floats(read.dtype() == DType::kFloat32 ? read.data<float>().data() : nullptr) {}
-  const Tensor& tensor;
-  const float* floats;  // null for other types
-  double operator()(int64_t i) const {
-    if (floats) return floats[i];
-    if (tensor.dtype() == DType::kComplex64) return static_cast<const float*>(tensor.raw())[i];
-    if (tensor.dtype() == DType::kComplex128) return static_cast<const double*>(tensor.raw())[i];
-    return tensor.get_double(i);
-  }
-  int64_t size() const { return ir::is_complex(tensor.dtype()) ? 2 * tensor.size() : tensor.size(); }
-};
-
 Comparison failed(std::string text) {
   const double infinity = std::numeric_limits<double>::infinity();
   return {.pass = false,
@@ -54,7 +41,7 @@ Comparison failed(std::string text) {
           .text = std::move(text)};
 }
 
-double largest_finite(const Reader& read) {
+double largest_finite(const RealReader& read) {
   double scale = 1e-30;
   for (int64_t i = 0; i < read.size(); ++i) {
     const double magnitude = std::fabs(read(i));
@@ -120,7 +107,7 @@ Comparison compare_tensors(const Tensor& actual, const Tensor& reference, const 
   if (identical(actual, reference)) return {};
   const bool inexact = ir::is_floating(actual.dtype()) || ir::is_complex(actual.dtype());
   if (!inexact && limits.absolute == 0) return compare_exact_words(actual, reference);
-  const Reader got(actual), want(reference);
+  const RealReader got(actual), want(reference);
   const double scale = inexact ? largest_finite(want) : 1;
   Comparison out;
   for (int64_t i = 0; i < got.size(); ++i) {
