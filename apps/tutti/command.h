@@ -38,12 +38,15 @@ struct Command {
   std::shared_ptr<OutputOptions> output;
   CLI::App* parsed = nullptr;
   std::function<Status()> run;
+  // What the program ends with when `run` gave no error but its document says what failed; null: 0.
+  std::shared_ptr<int> exit_code = nullptr;
 };
 
 Command make_build(CLI::App& root);
 Command make_run(CLI::App& root);
 Command make_bench(CLI::App& root);
 Command make_inspect(CLI::App& root);
+Command make_compare(CLI::App& root);
 Command make_devices(CLI::App& root);
 Command make_version(CLI::App& root);
 

@@ -30,15 +30,16 @@ int run_command(const Command& command) {
                 : command.output->quiet ? LogLevel::kError
                                         : LogLevel::kWarning);
   Status status = command.run();
-  return status.ok() ? 0 : report_error(status.error(), command.output->json);
+  const int done = command.exit_code ? *command.exit_code : 0;
+  return status.ok() ? done : report_error(status.error(), command.output->json);
 }
 
 int main_function(int argc, char** argv) {
   CLI::App root("Tutti compiles ONNX models into verified engines and runs them.", "tutti");
   root.require_subcommand(1);
   root.footer("Example:\n  tutti build model.onnx && tutti bench model.tutti\n");
-  const std::array commands{make_build(root),   make_run(root),     make_bench(root),
-                            make_inspect(root), make_devices(root), make_version(root)};
+  const std::array commands{make_build(root),   make_run(root),     make_bench(root),  make_inspect(root),
+                            make_compare(root), make_devices(root), make_version(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

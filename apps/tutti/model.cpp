@@ -13,13 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Result<std::vector<ir::ShapeHint>> parse_shapes(const ModelOptions& options) {
-  std::vector<ir::ShapeHint> hints;
-  for (const std::string& text : options.shape_texts)
-    for (ir::ShapeHint& hint : TUTTI_TRY(ir::parse_shape_hints(text))) hints.push_back(std::move(hint));
-  return hints;
-}
-
 // The backend is kept by `model`.
 Result<runtime::EngineOptions> engine_options(const DeviceOptions& device, LoadedModel& model) {
   if (device.precision != "fp32" && device.precision != "auto")
@@ -62,6 +55,23 @@ Result<LoadedModel> load_engine_file(const ModelOptions& options, const DeviceOp
 }
 
 }  // namespace
+
+Result<std::vector<ir::ShapeHint>> parse_shapes(const ModelOptions& options) {
+  std::vector<ir::ShapeHint> hints;
+  for (const std::string& text : options.shape_texts)
+    for (ir::ShapeHint& hint : TUTTI_TRY(ir::parse_shape_hints(text))) hints.push_back(std::move(hint));
+  return hints;
+}
+
+Result<LoadedModel> load_graph(ir::Graph graph, const DeviceOptions& device) {
+  LoadedModel model;
+  model.compiled = true;
+  const runtime::EngineOptions target = TUTTI_TRY(engine_options(device, model));
+  auto plan = std::make_shared<engine::Plan>();
+  plan->graph = std::move(graph);
+  model.engine = TUTTI_TRY(runtime::Engine::create(std::move(plan), target));
+  return model;
+}
 
 Result<LoadedModel> compile_model(const ModelOptions& options, const DeviceOptions& device) {
   const auto start = Clock::now();

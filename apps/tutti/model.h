@@ -47,6 +47,11 @@ Result<LoadedModel> load_model(const ModelOptions& options, const DeviceOptions&
 // Compiles only; an engine file is an error.
 Result<LoadedModel> compile_model(const ModelOptions& options, const DeviceOptions& device);
 
+// An engine of the graph as it stands: no pass runs, nothing is compared.
+Result<LoadedModel> load_graph(ir::Graph graph, const DeviceOptions& device);
+// The hints of all --shapes.
+Result<std::vector<ir::ShapeHint>> parse_shapes(const ModelOptions& options);
+
 // --shapes, --disable-pass, --stop-after-patch, --dump-ir: wherever a model may be compiled.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 

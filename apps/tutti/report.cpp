@@ -6,6 +6,11 @@
 namespace tutti::app {
 namespace {
 
+// Names in models are arbitrary bytes; what is not UTF-8 is replaced, so that the document stays valid.
+std::string dump(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
 Json error_document(const Error& error) {
   return {{"error",
            {{"code", code_name(error.code())},
@@ -13,11 +18,6 @@ Json error_document(const Error& error) {
             {"hint", error.hint()},
             {"where", error.where()}}}};
 }
-
-// Names in models are arbitrary bytes; what is not UTF-8 is replaced, so that the document stays valid.
-std::string dump(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
-
-}  // namespace
 
 int report_error(const Error& error, bool json) {
   if (json) {

@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 // One line `error: ...` and a `hint: ...` line, or the JSON form on standard output. Returns the exit code.
 int report_error(const Error& error, bool json);
+// {"error": {"code", "message", "hint", "where"}}
+Json error_document(const Error& error);
 void print_json(const Json& document);
 
 // Lines for a person; silent with --quiet or --json.

@@ -54,12 +54,6 @@ Result<std::vector<Datum>> fill_random(const ir::Graph& graph, std::vector<Datum
   return given;
 }
 
-std::string file_stem(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
-  std::replace(name.begin(), name.end(), ':', '_');
-  return name;
-}
-
 Json statistics(const ir::Tensor& tensor) {
   if (tensor.dtype() == ir::DType::kString || ir::is_complex(tensor.dtype()) || tensor.size() == 0) return nullptr;
   double low = INFINITY, high = -INFINITY, sum = 0;
@@ -73,6 +67,12 @@ Json statistics(const ir::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::string file_stem(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
+}
 
 Result<std::vector<Datum>> load_inputs(const ir::Graph& graph, const InputOptions& options,
                                        std::span<const ir::ShapeHint> shapes) {

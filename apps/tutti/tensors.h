@@ -21,6 +21,8 @@ struct InputOptions {
 Result<std::vector<ir::Datum>> load_inputs(const ir::Graph& graph, const InputOptions& options,
                                            std::span<const ir::ShapeHint> shapes);
 
+// The name of an output's file, without its ending: '/' and ':' become '_'.
+std::string file_stem(std::string name);
 // Writes each output to DIR/NAME.npy (.pb for types that NumPy lacks). Two outputs on one file name are an error.
 // Returns the paths.
 Result<std::vector<std::string>> save_outputs(const ir::Graph& graph, std::span<const ir::Datum> outputs,
