@@ -26,8 +26,7 @@ std::vector<Port> ports_of(const std::vector<runtime::PortInfo>& infos) {
 }
 
 Result<std::shared_ptr<const LoadedEngine>> load(const char* path, const tutti_engine_options& options) {
-  if (options.threads < 0)
-    return make_error(Code::kUsage, "options.threads: found {}, expected 0 or more", options.threads);
+  TUTTI_TRY(check_threads(options.threads));
   auto loaded = std::make_shared<LoadedEngine>();
   loaded->backend = TUTTI_TRY(builtin::select_backend(options.device ? options.device : "auto"));
   runtime::EngineOptions engine_options;

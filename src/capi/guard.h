@@ -56,6 +56,13 @@ inline Status require_size(size_t struct_size, const char* what) {
       .with_hint("begin with the structure's _INIT macro");
 }
 
+// 0 stands for every CPU; more than kMaxThreads is taken for a mistake.
+inline constexpr int32_t kMaxThreads = 4096;
+inline Status check_threads(int32_t threads) {
+  if (threads >= 0 && threads <= kMaxThreads) return {};
+  return make_error(Code::kUsage, "options.threads: found {}, expected 0 to {}", threads, kMaxThreads);
+}
+
 // What the caller gave over the defaults; a NULL gives these. Members that this library does not know must be zero.
 template <class T>
 Result<T> read_struct(const T* given, const T& defaults, const char* what) {

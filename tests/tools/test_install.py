@@ -137,6 +137,10 @@ class Programs(unittest.TestCase):
         found = [float(line) for line in run(folder / "doc", folder / "doc.tutti").split()]
         np.testing.assert_allclose(found, scores_of([1, 2, 3, 4]), rtol=1e-4)
 
+    def test_the_example_of_the_readme_compiles(self):
+        (folder / "readme.cpp").write_text(re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1])
+        run("c++", *CXX_FLAGS, "-fsyntax-only", folder / "readme.cpp", *self.pkg_config("tutti"))
+
 
 if __name__ == "__main__":
     unittest.main()

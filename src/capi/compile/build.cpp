@@ -24,8 +24,7 @@ Result<compile::VerifyLevel> verify_level(tutti_verify level) {
 }
 
 Result<BuildRequest> request_of(const char* model_path, const char* engine_path, const tutti_build_options& options) {
-  if (options.threads < 0)
-    return make_error(Code::kUsage, "options.threads: found {}, expected 0 or more", options.threads);
+  TUTTI_TRY(check_threads(options.threads));
   BuildRequest request;
   request.model = model_path;
   request.engine = engine_path;
