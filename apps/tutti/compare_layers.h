@@ -1,4 +1,4 @@
-// `tutti compare --all-layers`: the values inside both sides, by the names that they keep through all passes.
+// `tutti compare --all-layers`: the values inside both sides, paired by compile/shared_values.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace tutti::app {
 
 // A value that both sides make.
 struct LayerRow {
-  std::string value, node, op, kernel;  // node, op, kernel: of A
-  std::vector<std::string> origins;     // the model's nodes that A's node stands for
+  std::string value;                 // B's name of it
+  std::string node, op, kernel;      // of A
+  std::vector<std::string> origins;  // the model's nodes that A's node stands for
   ops::Difference difference;
 };
 
