@@ -63,8 +63,8 @@ struct Operands {
 };
 
 // The result in the form of the query: nothing unless batches and lengths provably agree.
-std::optional<ir::Patch> finish(ProvenPatch patch, const Node& node, const Operands& o, FusedAttentionAttrs attrs,
-                                std::vector<Made> addends) {
+std::optional<ir::Patch> finish(ProvenPatch patch, const Graph& graph, const Node& node, const Operands& o,
+                                FusedAttentionAttrs attrs, std::vector<Made> addends) {
   const auto& [q, k, v] = o;
   if (!(q.batch == k.batch && k.batch == v.batch && k.length == v.length)) return std::nullopt;
   attrs.q_perm = q.perm, attrs.k_perm = k.perm, attrs.v_perm = v.perm, attrs.out_perm = q.perm;
@@ -72,7 +72,13 @@ std::optional<ir::Patch> finish(ProvenPatch patch, const Node& node, const Opera
   inputs.insert(inputs.end(), addends.begin(), addends.end());
   while (!inputs.back().present()) inputs.pop_back();
   Made y = patch.node(ops::kFusedAttention, inputs, attrs);
-  if (!q.perm.empty()) y = patch.reshaped(y, {0, 0, -1});
+  if (!q.perm.empty()) {
+    // A number, not -1: with an empty batch -1 cannot be computed.
+    const auto& shape = graph.value(node.outputs[0]).type.shape;
+    const auto columns = shape ? shape->back().constant() : std::nullopt;
+    if (!columns) return std::nullopt;
+    y = patch.reshaped(y, {0, 0, *columns});
+  }
   return std::move(patch).replacing(node.outputs[0], y);
 }
 
@@ -119,7 +125,7 @@ std::optional<ir::Patch> from_attention(const Graph& graph, NodeId id) {
     if (!covers_keys(graph, mask, k->length)) return std::nullopt;
     addends[dtype_of(graph, mask) == ir::DType::kBool ? 2 : 0] = patch.old(mask);
   }
-  return finish(std::move(patch), node, {*q, *k, *v}, std::move(attrs), std::move(addends));
+  return finish(std::move(patch), graph, node, {*q, *k, *v}, std::move(attrs), std::move(addends));
 }
 
 std::optional<ir::Patch> from_multi_head_attention(const Graph& graph, NodeId id) {
@@ -149,7 +155,7 @@ std::optional<ir::Patch> from_multi_head_attention(const Graph& graph, NodeId id
     if (!covers_keys(graph, node.inputs[5], heads[1]->length)) return std::nullopt;
     addends[0] = patch.old(node.inputs[5]);
   }
-  return finish(std::move(patch), node, {*heads[0], *heads[1], *heads[2]}, std::move(attrs), std::move(addends));
+  return finish(std::move(patch), graph, node, {*heads[0], *heads[1], *heads[2]}, std::move(attrs), std::move(addends));
 }
 
 }  // namespace tutti::compile

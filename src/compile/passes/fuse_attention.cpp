@@ -81,7 +81,7 @@ class Fusion {
     Made y = emit_.node(ops::kFusedAttention, inputs, attrs_);
     const Shape& wanted = *graph_.value(old_value).type.shape;
     if (const auto found = emit_.shape(y); found && *found != wanted) {
-      const auto target = reshape_target(*found, wanted);
+      const auto target = reshape_target(graph_, *found, wanted);
       if (!target) return fail(reason, "the result's shape has more than one unknown dimension");
       y = emit_.reshaped(y, *target);
     }
@@ -143,7 +143,7 @@ class Fusion {
 
   bool shaped(Made& made, const Shape& from, const Shape& to) {
     if (from == to) return true;
-    const auto target = reshape_target(from, to);
+    const auto target = reshape_target(graph_, from, to);
     if (target) made = emit_.reshaped(made, *target);
     return target.has_value();
   }

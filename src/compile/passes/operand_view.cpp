@@ -27,7 +27,7 @@ class View {
   bool follow(const Graph& graph, ValueId value, bool take_scale);
   bool reshape(const Shape& to);
   void swap_last() { std::swap(axes_[axes_.size() - 1], axes_[axes_.size() - 2]); }
-  std::optional<InPlaceOperand> in_place() const;
+  std::optional<InPlaceOperand> in_place(const Graph& graph) const;
 
  private:
   struct Factor {
@@ -75,6 +75,7 @@ bool View::transpose(const Graph& graph, const Node& node) {
 bool View::select(size_t axis, int64_t index) {
   const Dim dim = dim_of(axes_[axis]);
   if (index < 0 && dim.is_constant()) index += *dim.constant();
+  if (dim.is_constant() && (index < 0 || index >= *dim.constant())) return false;
   if (!dim.is(1)) {
     if (selected_ || axes_[axis].size() != 1 || factors_[axes_[axis][0]].repeats || index < 0) return false;
     selected_ = axes_[axis][0];
@@ -188,8 +189,27 @@ bool View::follow(const Graph& graph, ValueId value, bool take_scale) {
   return true;
 }
 
-std::optional<InPlaceOperand> View::in_place() const {
-  constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kNone = SIZE_MAX;
+
+// Which of the tensor's `own` axes each memory axis is, when the two shapes differ in axes of one element only. `spare`
+// takes the axis that memory lacks; nothing when it lacks more.
+std::optional<std::vector<size_t>> own_axes(const Shape& memory, const Shape& own, size_t& spare) {
+  std::vector<size_t> ones, rest, found;
+  for (size_t i = 0; i < own.size(); ++i) (own[i].is(1) ? ones : rest).push_back(i);
+  size_t used_ones = 0, used = 0;
+  for (const Dim& dim : memory) {
+    const bool one = dim.is(1);
+    size_t& next = one ? used_ones : used;
+    const std::vector<size_t>& from = one ? ones : rest;
+    if (next == from.size() || !(own[from[next]] == dim)) return std::nullopt;
+    found.push_back(from[next++]);
+  }
+  if (used < rest.size() || used_ones + 1 < ones.size()) return std::nullopt;
+  if (used_ones < ones.size()) spare = ones[used_ones];
+  return found;
+}
+
+std::optional<InPlaceOperand> View::in_place(const Graph& graph) const {
   std::vector<size_t> owner(factors_.size(), kNone);  // which axis
   for (size_t a = 0; a < axes_.size(); ++a) {
     bool repeated = false;
@@ -221,11 +241,20 @@ std::optional<InPlaceOperand> View::in_place() const {
   }
   for (size_t& at : place)
     if (at == kNone) at = memory.size(), memory.emplace_back(1);
+  int64_t index = index_;
   if (memory != shape_) {
-    out.target = reshape_target(shape_, memory);
-    if (!out.target) return std::nullopt;
+    size_t spare = kNone;
+    const auto own = own_axes(memory, shape_, spare);
+    if (own && (spare == kNone || selected == kNone)) {
+      for (size_t& at : place) at = (*own)[at];
+      if (selected != kNone) selected = (*own)[selected];
+      if (spare != kNone) selected = spare, index = 0;
+    } else {
+      out.target = reshape_target(graph, shape_, memory);
+      if (!out.target) return std::nullopt;
+    }
   }
-  if (selected != kNone) out.select = {static_cast<int64_t>(selected), index_};
+  if (selected != kNone) out.select = {static_cast<int64_t>(selected), index};
   for (const size_t at : place)
     out.perm.push_back(static_cast<int64_t>(selected != kNone && at > selected ? at - 1 : at));
   if (std::is_sorted(out.perm.begin(), out.perm.end())) out.perm.clear();
@@ -241,20 +270,23 @@ bool can_look_through(const Node& node) {
 
 }  // namespace
 
-std::optional<std::vector<int64_t>> reshape_target(const Shape& from, const Shape& to) {
+std::optional<std::vector<int64_t>> reshape_target(const Graph& graph, const Shape& from, const Shape& to) {
   std::vector<int64_t> target;
-  bool open = true;
+  bool open = true, may_be_empty = false;
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i].is_constant() && !to[i].is(0)) {
       target.push_back(*to[i].constant());
     } else if (i < from.size() && from[i] == to[i]) {
       target.push_back(0);
+      may_be_empty = may_be_empty || to[i].range(graph.symbols()).min < 1;
     } else {
       if (!open) return std::nullopt;
       open = false;
       target.push_back(-1);
     }
   }
+  // -1 next to a dim of 0 cannot be computed.
+  if (!open && may_be_empty) return std::nullopt;
   return target;
 }
 
@@ -276,7 +308,7 @@ std::optional<InPlaceOperand> trace_operand(const Graph& graph, const OperandReq
     if (!known) continue;
     if (request.swap_last) view.swap_last();
     if (request.shape && !view.reshape(*request.shape)) continue;
-    if (auto found = view.in_place()) return found;
+    if (auto found = view.in_place(graph)) return found;
   }
   return std::nullopt;
 }

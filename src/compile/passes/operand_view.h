@@ -29,7 +29,8 @@ struct OperandRequest {
 // what cannot be proven.
 std::optional<InPlaceOperand> trace_operand(const ir::Graph& graph, const OperandRequest& request);
 
-// The constant that makes Reshape turn `from` into `to`; nothing when more than one dimension is not known.
-std::optional<std::vector<int64_t>> reshape_target(const ir::Shape& from, const ir::Shape& to);
+// The constant that makes Reshape turn `from` into `to`; nothing when more than one dimension is not known, or one that
+// another may leave open by being 0.
+std::optional<std::vector<int64_t>> reshape_target(const ir::Graph& graph, const ir::Shape& from, const ir::Shape& to);
 
 }  // namespace tutti::compile

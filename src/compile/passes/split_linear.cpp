@@ -31,11 +31,9 @@ std::optional<Part> gathered(const Graph& graph, const Node& node) {
   Part part{node.outputs[0], ir::attr_int(node.attrs, "axis", 0), index->get_int(0)};
   if (part.axis < 0) part.axis += type.rank();
   part.drops_axis = index->rank() == 0;
-  if (part.begin < 0) {
-    const auto size = (*type.shape)[static_cast<size_t>(part.axis)].constant();
-    if (!size) return std::nullopt;
-    part.begin += *size;
-  }
+  const auto size = (*type.shape)[static_cast<size_t>(part.axis)].constant();
+  if (!size || part.begin < -*size || part.begin >= *size) return std::nullopt;  // the Gather itself refuses it
+  if (part.begin < 0) part.begin += *size;
   return part;
 }
 

@@ -95,8 +95,21 @@ std::optional<Refusal> refuse_types(const KernelQuery& query) {
   return std::nullopt;
 }
 
+bool selects_inside(const KernelQuery& query) {
+  const auto& a = query.attributes<ops::FusedAttentionAttrs>();
+  for (const size_t i : {ops::kAttentionQ, ops::kAttentionK, ops::kAttentionV}) {
+    const Ints& select = i == ops::kAttentionQ ? a.q_select : i == ops::kAttentionK ? a.k_select : a.v_select;
+    if (select.empty()) continue;
+    const Dims& dims = query.inputs[i].dims;
+    const int64_t size = dims[positive_axis(select[0], dims.size())];
+    if (select[1] < -size || select[1] >= size) return false;
+  }
+  return true;
+}
+
 std::optional<Refusal> supports(const KernelQuery& query) {
   if (auto refusal = refuse_types(query)) return refusal;
+  if (!selects_inside(query)) return "a selection lies outside its axis";
   const Views views = views_of(query);
   if (product(views.q.dims) == 0 || product(views.k.dims) == 0 || product(views.v.dims) == 0)
     return "an operand is empty";

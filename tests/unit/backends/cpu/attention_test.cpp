@@ -186,7 +186,7 @@ TEST(Attention, a_row_has_the_same_bits_in_any_batch_and_at_any_place) {
 TEST(Attention, says_what_it_does_not_take) {
   const auto backend = make_cpu_backend();
   const backend::KernelDef& def = *backend->kernels(ops::kFusedAttention)[0];
-  const ir::Attrs attrs{ops::FusedAttentionAttrs{}};
+  ir::Attrs attrs{ops::FusedAttentionAttrs{}};
   const std::vector<const Tensor*> constants(4, nullptr);
   auto refusal = [&](std::vector<backend::TensorDesc> inputs, const Dims& out) {
     const backend::TensorDesc desc{inputs[0].dtype, out};
@@ -200,6 +200,11 @@ TEST(Attention, says_what_it_does_not_take) {
   EXPECT_EQ(refusal({{kFloat32, {3, 4}}, {kFloat32, {0, 4}}, {kFloat32, {0, 4}}}, {3, 4}), "an operand is empty");
   EXPECT_EQ(refusal({{kFloat32, {3, 4}}, {kFloat32, {1, 4}}, {kFloat32, {1, 4}}, {kFloat32, {3, 5}}}, {3, 4}),
             "input 3 has shape [3,5] and does not broadcast to the scores [3,1]");
+  ops::FusedAttentionAttrs selecting;
+  selecting.k_select = {0, 2};
+  attrs = ir::Attrs{selecting};
+  EXPECT_EQ(refusal({{kFloat32, {3, 4}}, {kFloat32, {2, 5, 4}}, {kFloat32, {5, 4}}}, {3, 4}),
+            "a selection lies outside its axis");
 }
 
 }  // namespace
