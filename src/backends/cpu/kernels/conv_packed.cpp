@@ -49,7 +49,8 @@ int64_t max_block_rows(const ConvShape& shape) {
     case Left::kTaps: return kTableEntries / shape.taps();
     case Left::kLines: break;
   }
-  return std::min(kTableEntries / shape.height().kernel, kPatchFloats / (shape.taps() * shape.group_channels()));
+  return std::min(kTableEntries / shape.height().kernel,
+                  kPatchFloats / std::max<int64_t>(1, shape.taps() * shape.group_channels()));
 }
 
 std::optional<Refusal> supports(const KernelQuery& query) {

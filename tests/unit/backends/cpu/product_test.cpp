@@ -106,6 +106,10 @@ TEST(PackedConv, convolves_in_both_layouts) {
   check_conv({{3, 800, 1, 1}, {70, 800, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
 }
 
+TEST(PackedConv, gives_the_bias_where_there_are_no_channels) {
+  check_conv({{1, 0, 4, 4}, {3, 0, 3, 3}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+}
+
 TEST(PackedConv, reads_the_lines_of_windows_over_few_channels) {
   check_conv({{2, 3, 30, 29}, {16, 3, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}});
   check_conv({{1, 3, 8, 9}, {16, 3, 3, 3}, {1, 2}, {0, 2, 1, 0}, {1, 2}});
