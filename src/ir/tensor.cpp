@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -14,10 +15,19 @@ size_t bytes_of(DType dtype, int64_t count) {
   return (static_cast<size_t>(count) * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8;
 }
 
+// Running out of host memory ends the process, as a limit that was reached and not as a bug.
+[[noreturn]] void out_of_memory(size_t bytes) {
+  std::fprintf(stderr,
+               "error: host memory: found no room for a tensor of %zu bytes, expected enough\n"
+               "hint: use smaller shapes, or a machine with more memory\n",
+               bytes);
+  std::_Exit(5);
+}
+
 std::shared_ptr<void> allocate_aligned(size_t bytes) {
   const size_t rounded = (bytes + 63) / 64 * 64 + (bytes == 0 ? 64 : 0);
   void* memory = std::aligned_alloc(64, rounded);
-  TUTTI_CHECK(memory != nullptr, "out of host memory: {} bytes", rounded);
+  if (memory == nullptr) out_of_memory(rounded);
   return {memory, [](void* p) { std::free(p); }};
 }
 

@@ -110,6 +110,10 @@ Result<std::vector<int64_t>> permutation(const TransposeAttrs& attrs, int64_t ra
   if (static_cast<int64_t>(perm.size()) != rank)
     return make_error(Code::kInvalidModel, "perm has {} elements; expected one for each of the input's {} dimensions",
                       perm.size(), rank);
+  // ONNX does not count from the end here, and passes read the attribute as it is.
+  for (const int64_t axis : perm)
+    if (axis < 0 || axis >= rank)
+      return make_error(Code::kInvalidModel, "perm has the axis {}; expected 0 to {}", axis, rank - 1);
   return ir::normalize_axes(perm, rank);
 }
 

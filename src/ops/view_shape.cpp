@@ -61,7 +61,10 @@ Result<Dim> wildcard_dim(const Shape& in, const Shape& out, size_t wildcard) {
       below.push_back(out[i]);
   }
   const Dim count = product(above, 0, above.size()), rest = product(below, 0, below.size());
-  if (rest.is(0)) return Dim(0);
+  if (rest.is(0) && (!count.is_constant() || count.is(0))) return Dim(0);
+  if (rest.is(0))
+    return make_error(Code::kInvalidModel, "cannot reshape {}, which is not empty, to a shape with a dimension of 0",
+                      ir::shape_text(in));
   if (count.is_constant() && rest.is_constant() && *count.constant() % *rest.constant() != 0)
     return make_error(Code::kInvalidModel, "cannot reshape {} so that -1 is whole: {} elements in rows of {}",
                       ir::shape_text(in), count.text(), rest.text());

@@ -123,6 +123,22 @@ TEST(Transpose, moves_packed_elements) {
   EXPECT_EQ(run_one(kTranspose, {in}).to_int64(), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
 }
 
+TEST(Transpose, refuses_axes_counted_from_the_end) {
+  TransposeAttrs attrs;
+  attrs.perm = {-1, 0};
+  auto out = run_op(kTranspose, {Tensor::zeros(DType::kFloat32, {2, 3})}, ir::Attrs(attrs));
+  ASSERT_FALSE(out.ok());
+  EXPECT_NE(out.error().text().find("perm has the axis -1"), std::string::npos) << out.error().text();
+}
+
+TEST(Reshape, refuses_an_empty_shape_with_an_unknown_for_elements) {
+  ReshapeAttrs attrs;
+  attrs.allowzero = true;
+  auto out = run_op(kReshape, {Tensor::zeros(DType::kFloat32, {1, 4}), ints({0, -1})}, ir::Attrs(attrs));
+  ASSERT_FALSE(out.ok());
+  EXPECT_NE(out.error().text().find("[1,4], which is not empty"), std::string::npos) << out.error().text();
+}
+
 TEST(Pad, reflects_further_than_the_tensor_is_long) {
   PadAttrs attrs;
   attrs.mode = PadMode::kReflect;
