@@ -73,7 +73,7 @@ Status write_report(const std::string& path, const Json& report) {
 
 Status run_build(BuildOptions& options, const OutputOptions& output) {
   options.model.verify = TUTTI_TRY(compile::parse_verify_level(options.verify));
-  if (options.budget_s > 0)
+  if (options.budget_s != 0)
     return Error(Code::kUnsupported, fmt::format("--budget: found {}, expected 0", options.budget_s),
                  "this version has no tuner: kernels are taken in their ranked order");
   if (options.output.empty()) options.output = default_output(options.model.path);
@@ -97,8 +97,10 @@ void add_compile_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--shapes", options.shape_texts,
                      "NAME=1x3x224x224[,NAME=...], a hint; MIN:TYPICAL:MAX for a range; repeatable");
   command.add_option("--disable-pass", options.compile.disabled_passes, "Leave a pass out, by name; repeatable");
-  command.add_option("--stop-after-patch", options.compile.stop_after_patch,
-                     "Apply the first N patches only, to find the one that matters");
+  command
+      .add_option("--stop-after-patch", options.compile.stop_after_patch,
+                  "Apply the first N patches only, to find the one that matters")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--dump-ir", options.compile.dump_ir, "Write the graph's text after each pass into this folder");
 }
 

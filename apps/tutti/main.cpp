@@ -1,6 +1,8 @@
 // tutti: compiles ONNX models into engines, checks and runs them. One file per subcommand.
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 
 #include <CLI/Error.hpp>
 
@@ -25,6 +27,12 @@ int usage(const CLI::App& root, const CLI::ParseError& error, bool json) {
       json);
 }
 
+// CLI11 calls it a missing one.
+bool is_unknown_subcommand(std::span<const Command> commands, int argc, char** argv) {
+  const auto is_named = [&](const Command& command) { return command.parsed->get_name() == argv[1]; };
+  return argc > 1 && argv[1][0] != '-' && std::none_of(commands.begin(), commands.end(), is_named);
+}
+
 int run_command(const Command& command) {
   set_log_level(command.output->verbose ? LogLevel::kInfo
                 : command.output->quiet ? LogLevel::kError
@@ -40,6 +48,11 @@ int main_function(int argc, char** argv) {
   root.footer("Example:\n  tutti build model.onnx && tutti bench model.tutti\n");
   const std::array commands{make_build(root),   make_run(root),     make_bench(root),  make_inspect(root),
                             make_compare(root), make_devices(root), make_version(root)};
+  if (is_unknown_subcommand(commands, argc, argv))
+    return report_error(
+        Error(Code::kUsage, fmt::format("found the subcommand '{}', expected one of those tutti has", argv[1]),
+              "tutti --help lists them"),
+        wants_json(argc, argv));
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

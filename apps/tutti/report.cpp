@@ -19,12 +19,29 @@ Json error_document(const Error& error) {
             {"where", error.where()}}}};
 }
 
+namespace {
+
+// Names in models on a terminal: control characters could move the cursor or hide text.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
 int report_error(const Error& error, bool json) {
   if (json) {
     std::printf("%s\n", dump(error_document(error)).c_str());
   } else {
-    std::fprintf(stderr, "error: %s\n", error.text().c_str());
-    if (!error.hint().empty()) std::fprintf(stderr, "hint: %s\n", error.hint().c_str());
+    std::fprintf(stderr, "error: %s\n", printable(error.text()).c_str());
+    if (!error.hint().empty()) std::fprintf(stderr, "hint: %s\n", printable(error.hint()).c_str());
   }
   return exit_code(error.code());
 }
@@ -32,7 +49,7 @@ int report_error(const Error& error, bool json) {
 void print_json(const Json& document) { std::printf("%s\n", dump(document).c_str()); }
 
 void say(const OutputOptions& output, const std::string& line) {
-  if (!output.quiet && !output.json) std::printf("%s\n", line.c_str());
+  if (!output.quiet && !output.json) std::printf("%s\n", printable(line).c_str());
 }
 
 std::string human_bytes(uint64_t bytes) {

@@ -31,6 +31,8 @@ Result<std::pair<size_t, std::string>> match_input(const ir::Graph& graph, const
 }
 
 Result<Datum> read_input(const ir::Graph& graph, size_t index, const std::string& file) {
+  if (file.empty())
+    return make_error(Code::kUsage, "--input {}=: found no file, expected NAME=FILE", graph.inputs()[index].name);
   const ir::ValueType& type = graph.value(graph.inputs()[index].value).type;
   const auto kind = type.is_optional                              ? onnx::ProtoKind::kOptional
                     : type.kind == ir::ValueType::Kind::kSequence ? onnx::ProtoKind::kSequence

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string_view>
@@ -146,6 +147,10 @@ Result<Tensor> read_body(std::ifstream& file, const Header& header) {
 }
 
 Result<Tensor> read_file(const std::string& path) {
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);  // opening a pipe would wait for its writer
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return make_error(Code::kInvalidInput, "found no regular file, expected one written by numpy.save");
   std::ifstream file(path, std::ios::binary);
   if (!file) return make_error(Code::kNotFound, "cannot open: {}", std::strerror(errno));
   const Header header = TUTTI_TRY(read_header(file));

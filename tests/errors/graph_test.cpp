@@ -106,6 +106,54 @@ TEST_F(UserMistake, a_missing_operand_names_the_node) {
   expect_error(tutti({"build", write("m.onnx", model)}), 2, {"node_y", "found 1", "expected 2"});
 }
 
+TEST_F(UserMistake, a_permutation_that_counts_from_the_end_is_refused) {
+  auto model = model_with_input();
+  add_node(model, "Transpose", {"x"}, "t");
+  auto* perm = add_node(model, "Transpose", {"t"}, "y").add_attribute();
+  perm->set_name("perm");
+  perm->set_type(::onnx::AttributeProto::INTS);
+  perm->add_ints(-1);
+  perm->add_ints(0);
+  add_output(model, "y");
+  expect_error(tutti({"build", write("m.onnx", model)}), 2, {"'node_y'", "-1", "0 to 1"});
+}
+
+TEST_F(UserMistake, a_column_that_a_product_lacks_is_refused) {
+  auto model = model_with_input();
+  add_float_initializer(model, "w", {4, 6});
+  auto& index = *model.mutable_graph()->add_initializer();
+  index.set_name("i");
+  index.set_data_type(::onnx::TensorProto::INT64);
+  index.add_int64_data(6);
+  add_node(model, "MatMul", {"x", "w"}, "m");
+  auto* axis = add_node(model, "Gather", {"m", "i"}, "y").add_attribute();
+  axis->set_name("axis");
+  axis->set_type(::onnx::AttributeProto::INT);
+  axis->set_i(1);
+  add_output(model, "y");
+  const std::string engine = path("m.tutti");
+  tutti({"build", write("m.onnx", model), "-o", engine, "--verify", "off"}, "the index is wrong at every shape");
+  expect_error(tutti({"run", engine, "--random-inputs", "1"}), 2, {"index 6", "[-6, 6)"});
+}
+
+TEST_F(UserMistake, a_name_with_control_characters_cannot_move_the_cursor) {
+  auto model = model_with_input();
+  add_node(model, "Relu", {"\x1b[2Jq"}, "y");
+  add_output(model, "y");
+  const Answer answer = tutti({"build", write("m.onnx", model)});
+  expect_error(answer, 2, {"\\x1b[2Jq"});
+  EXPECT_EQ(answer.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(UserMistake, a_dimension_beyond_memory_is_a_limit_error) {
+  auto model = model_with_input();
+  auto& shape = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (auto& dim : *shape.mutable_dim()) dim.set_dim_value(int64_t{1} << 22);
+  add_node(model, "Relu", {"x"}, "y");
+  add_output(model, "y");
+  expect_error(tutti({"run", write("m.onnx", model), "--random-inputs", "1"}), 5, {"memory", "70368744177664"});
+}
+
 TEST_F(UserMistake, an_absurd_dimension_is_refused_before_memory_is_taken) {
   auto model = model_with_input();
   add_float_initializer(model, "w", {int64_t{1} << 60, 16});

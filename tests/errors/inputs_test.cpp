@@ -1,8 +1,20 @@
 // The tensors given to a run do not fit the model.
+#include <sys/stat.h>
+
 #include "errors/support.h"
 
 namespace tutti::errors {
 namespace {
+
+TEST_F(UserMistake, a_folder_or_a_pipe_is_no_input) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const char* name : {"", "pipe"})
+    expect_error(tutti({"run", relu_model(), "--input", "x=" + path(name)}), 2, {path(name), "regular file"});
+}
+
+TEST_F(UserMistake, an_input_without_a_file_is_named) {
+  expect_error(tutti({"run", relu_model(), "--input", "x="}), 1, {"--input x=", "NAME=FILE"});
+}
 
 TEST_F(UserMistake, an_input_of_the_wrong_shape_shows_both_shapes) {
   expect_error(tutti({"run", relu_engine(), "--input", "x=" + zeros("x.npy", {2, 5})}), 2, {"'x'", "[2,5]", "[n,4]"});

@@ -5,11 +5,16 @@ namespace tutti::errors {
 namespace {
 
 TEST_F(UserMistake, an_unknown_subcommand_points_to_help) {
-  expect_error(tutti({"compile", "m.onnx"}), 1, {"hint: tutti --help"});
+  expect_error(tutti({"compile", "m.onnx"}), 1, {"'compile'", "hint: tutti --help"});
 }
 
 TEST_F(UserMistake, no_threads_is_refused) {
   expect_error(tutti({"bench", relu_model(), "--threads", "0"}), 1, {"--threads"});
+}
+
+TEST_F(UserMistake, an_option_below_zero_is_refused) {
+  expect_error(tutti({"build", relu_model(), "--budget", "-1"}), 2, {"--budget", "-1"});
+  expect_error(tutti({"build", relu_model(), "--stop-after-patch", "-1"}), 1, {"--stop-after-patch", "-1"});
 }
 
 TEST_F(UserMistake, a_gpu_that_is_not_in_this_build_is_a_device_error) {
