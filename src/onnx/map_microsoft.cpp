@@ -12,12 +12,6 @@ namespace {
 using ir::DType;
 using ir::ValueId;
 
-Status check_inputs(const NodeBuilder& node, std::initializer_list<int> required) {
-  for (const int i : required)
-    if (!node.has_input(i)) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
-  return {};
-}
-
 // Takes an integer attribute that only has a meaning here when it is 0.
 Status refuse_flag(NodeBuilder& node, std::string_view name) {
   const int64_t value = node.attrs.take<int64_t>(name).value_or(0);
@@ -26,7 +20,6 @@ Status refuse_flag(NodeBuilder& node, std::string_view name) {
 }
 
 // --- quantised: dequantise, compute, quantise
-// ---------------------------------------------------------------------------------------
 
 // Places of a tensor, its scale and its zero point among the inputs.
 struct Quantized {
@@ -45,7 +38,7 @@ Status finish_quantized(NodeBuilder& node, ValueId y, Quantized at, DType dtype)
 }
 
 Status qlinear_reduce_mean(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 3}));
+  TUTTI_TRY(node.require_inputs({0, 1, 3}));
   const DType dtype = node.input_type(0).dtype;
   std::vector<ValueId> inputs{TUTTI_TRY(dequantized(node, {0, 1, 2}))};
   if (const auto axes = node.attrs.take<std::vector<int64_t>>("axes")) inputs.push_back(node.ints(*axes));
@@ -55,7 +48,7 @@ Status qlinear_reduce_mean(NodeBuilder& node) {
 }
 
 Status qlinear_where(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 2, 4, 5, 7}));
+  TUTTI_TRY(node.require_inputs({0, 1, 2, 4, 5, 7}));
   const DType dtype = node.input_type(1).dtype;
   const ValueId yes = TUTTI_TRY(dequantized(node, {1, 2, 3})), no = TUTTI_TRY(dequantized(node, {4, 5, 6}));
   return finish_quantized(node, TUTTI_TRY(node.add("Where", {node.input(0), yes, no})), {-1, 7, 8}, dtype);
@@ -63,14 +56,14 @@ Status qlinear_where(NodeBuilder& node) {
 
 // A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?. C counts in units of the product.
 Status q_gemm(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 3, 4}));
+  TUTTI_TRY(node.require_inputs({0, 1, 3, 4}));
   const float alpha = node.attrs.take<float>("alpha").value_or(1);
   const int64_t transposed = node.attrs.int_or("transB", 0);
   std::vector<ValueId> inputs{TUTTI_TRY(dequantized(node, {0, 1, 2})),
                               TUTTI_TRY(dequantized(node, {3, 4, 5}, transposed != 0 ? 0 : 1))};
   if (node.has_input(6)) {
     const ValueId unit = TUTTI_TRY(node.add("Mul", {node.input(1), node.input(4)}));
-    const ValueId c = TUTTI_TRY(node.add("Cast", {node.input(6)}, {{"to", static_cast<int64_t>(DType::kFloat32)}}));
+    const ValueId c = TUTTI_TRY(node.cast(node.input(6), DType::kFloat32));
     inputs.push_back(TUTTI_TRY(node.add("Mul", {c, unit})));
   }
   const AttrMap gemm{{"alpha", alpha},
@@ -84,7 +77,7 @@ Status q_gemm(NodeBuilder& node) {
 
 // input, weight, bias, input_scale, weight_scale, mask_index?, input_zero_point?, weight_zero_point?, past?.
 Status q_attention(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 2, 3, 4}));
+  TUTTI_TRY(node.require_inputs({0, 1, 2, 3, 4}));
   TUTTI_TRY(refuse_flag(node, "do_rotary"));
   TUTTI_TRY(refuse_flag(node, "past_present_share_buffer"));
   const ValueId projected =
@@ -156,7 +149,7 @@ Result<BlockTable> read_block_table(NodeBuilder& node, int64_t bits) {
 
 // Rows of a table are gathered with their scales and zero points, then dequantised.
 Status gather_block_quantized(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 2}));
+  TUTTI_TRY(node.require_inputs({0, 1, 2}));
   const int64_t bits = node.attrs.take<int64_t>("bits").value_or(4),
                 block = node.attrs.take<int64_t>("block_size").value_or(128);
   const BlockTable table = TUTTI_TRY(read_block_table(node, bits));
@@ -177,18 +170,17 @@ Status gather_block_quantized(NodeBuilder& node) {
 }
 
 // --- float
-// --------------------------------------------------------------------------------------------------------------------------
 
 // X + bias + skip.
 Status bias_add(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 2}));
+  TUTTI_TRY(node.require_inputs({0, 1, 2}));
   const ValueId sum = TUTTI_TRY(node.add("Add", {node.input(0), node.input(1)}));
   return node.finish("Add", {sum, node.input(2)});
 }
 
 // The left half of X + bias times Gelu of the right half.
 Status bias_split_gelu(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1}));
+  TUTTI_TRY(node.require_inputs({0, 1}));
   const ValueId sum = TUTTI_TRY(node.add("Add", {node.input(0), node.input(1)}));
   const auto halves = TUTTI_TRY(node.add_many("Split", {sum}, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{2}}}, 2));
   return node.finish("Mul", {halves[0], TUTTI_TRY(node.add("Gelu", {halves[1]}))});
@@ -196,7 +188,7 @@ Status bias_split_gelu(NodeBuilder& node) {
 
 // X + Y * gate; the projected form is for one kind of device.
 Status gated_add(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1, 2}));
+  TUTTI_TRY(node.require_inputs({0, 1, 2}));
   if (node.has_input(3)) return Error(Code::kUnsupported, "gate_weight is given, expected it to be absent");
   return node.finish("Add", {node.input(0), TUTTI_TRY(node.add("Mul", {node.input(1), node.input(2)}))});
 }
@@ -219,14 +211,14 @@ Status fused_gemm(NodeBuilder& node) {
 Status transpose_matmul(NodeBuilder& node) { return node.finish("FusedMatMul", node.inputs()); }
 
 Status expand_dims(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1}));
-  const ValueId axis = TUTTI_TRY(node.add("Cast", {node.input(1)}, {{"to", static_cast<int64_t>(DType::kInt64)}}));
+  TUTTI_TRY(node.require_inputs({0, 1}));
+  const ValueId axis = TUTTI_TRY(node.cast(node.input(1), DType::kInt64));
   return node.finish("Unsqueeze", {node.input(0), TUTTI_TRY(node.add("Reshape", {axis, node.ints({-1})}))});
 }
 
 // The amounts may be a row [1, 2n], the value a vector of one.
 Status pad(NodeBuilder& node) {
-  TUTTI_TRY(check_inputs(node, {0, 1}));
+  TUTTI_TRY(node.require_inputs({0, 1}));
   std::vector<ValueId> inputs{node.input(0), TUTTI_TRY(node.add("Reshape", {node.input(1), node.ints({-1})}))};
   if (node.has_input(2)) inputs.push_back(TUTTI_TRY(node.add("Reshape", {node.input(2), node.ints({})})));
   return node.finish("Pad", std::move(inputs));

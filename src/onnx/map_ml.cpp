@@ -21,11 +21,6 @@ Tensor vector_of(const Floats& values) {
 }
 Tensor vector_of(const Strings& values) { return Tensor::strings({static_cast<int64_t>(values.size())}, values); }
 
-Status check_input(const NodeBuilder& node, int i) {
-  if (node.has_input(i)) return {};
-  return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
-}
-
 // A vector has one row of results.
 Status array_feature_extractor(NodeBuilder& node) {
   const ValueId flat = TUTTI_TRY(node.add("Reshape", {node.input(1), node.ints({-1})}));
@@ -38,7 +33,7 @@ Status array_feature_extractor(NodeBuilder& node) {
 
 // x > threshold, as a number of the input's type. Whole numbers are above a threshold when they are above its floor.
 Status binarizer(NodeBuilder& node) {
-  TUTTI_TRY(check_input(node, 0));
+  TUTTI_TRY(node.require_inputs({0}));
   const DType dtype = node.input_type(0).dtype;
   const double threshold = static_cast<double>(node.attrs.take<float>("threshold").value_or(0));
   const ValueId limit = node.number(dtype, ir::is_integer(dtype) ? std::floor(threshold) : threshold);
@@ -47,15 +42,11 @@ Status binarizer(NodeBuilder& node) {
   return node.finish("Cast", {above});
 }
 
-Result<ValueId> as_float(NodeBuilder& node) {
-  return node.add("Cast", {node.input(0)}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
-}
-
 // (x - offset) * scale.
 Status scaler(NodeBuilder& node) {
   const Floats offset = node.attrs.take<Floats>("offset").value_or(Floats{0}),
                scale = node.attrs.take<Floats>("scale").value_or(Floats{1});
-  const ValueId x = TUTTI_TRY(as_float(node));
+  const ValueId x = TUTTI_TRY(node.cast(node.input(0), DType::kFloat32));
   const ValueId moved = TUTTI_TRY(node.add("Sub", {x, node.add_constant(vector_of(offset))}));
   return node.finish("Mul", {moved, node.add_constant(vector_of(scale))});
 }
@@ -65,7 +56,7 @@ Status normalizer(NodeBuilder& node) {
   const std::string norm = node.attrs.take<std::string>("norm").value_or("MAX");
   if (norm != "MAX" && norm != "L1" && norm != "L2")
     return make_error(Code::kInvalidModel, "attribute 'norm': found '{}', expected MAX, L1 or L2", norm);
-  const ValueId x = TUTTI_TRY(as_float(node));
+  const ValueId x = TUTTI_TRY(node.cast(node.input(0), DType::kFloat32));
   const char* fold = norm == "MAX" ? "ReduceMax" : norm == "L1" ? "ReduceL1" : "ReduceL2";
   const ValueId size = TUTTI_TRY(node.add(fold, {x, node.ints({-1})}));
   const ValueId zero = TUTTI_TRY(node.add("Equal", {size, node.number(DType::kFloat32, 0)}));
@@ -115,7 +106,7 @@ Status label_encoder(NodeBuilder& node) {
 
 // The first version mapped between strings and their places in a list, in the direction that the input's type says.
 Status label_encoder_1(NodeBuilder& node) {
-  TUTTI_TRY(check_input(node, 0));
+  TUTTI_TRY(node.require_inputs({0}));
   const Strings classes = node.attrs.take<Strings>("classes_strings").value_or(Strings{});
   Ints places(classes.size());
   for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i);

@@ -41,16 +41,11 @@ Status tree_ensemble(NodeBuilder& node) {
   return node.finish("TreeEnsemble", std::move(inputs));
 }
 
-Result<ValueId> cast(NodeBuilder& node, ValueId x, DType dtype) {
-  if (node.type(x).dtype == dtype) return x;
-  return node.add("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}});
-}
-
 // The operator's input in the type of the forest's thresholds: float64 where one of them is, else float32.
 Result<ValueId> features_of(NodeBuilder& node, OldForest& forest) {
-  if (!node.has_input(0)) return make_error(Code::kInvalidModel, "input 0: found none, expected a value");
+  TUTTI_TRY(node.require_inputs({0}));
   forest.wide = forest.wide || node.input_type(0).dtype == DType::kFloat64;
-  return cast(node, node.input(0), forest.wide ? DType::kFloat64 : DType::kFloat32);
+  return node.cast(node.input(0), forest.wide ? DType::kFloat64 : DType::kFloat32);
 }
 
 // Scores [N, targets] in float32.
@@ -58,7 +53,7 @@ Result<ValueId> scores_of(NodeBuilder& node, const OldForest& forest, ValueId x,
   std::vector<ValueId> inputs{x};
   for (const Tensor& tensor : forest.tensors())
     inputs.push_back(tensor.defined() ? node.add_constant(tensor) : ir::kNoValue);
-  return cast(node, TUTTI_TRY(node.add("TreeEnsemble", std::move(inputs), attributes)), DType::kFloat32);
+  return node.cast(TUTTI_TRY(node.add("TreeEnsemble", std::move(inputs), attributes)), DType::kFloat32);
 }
 
 Status tree_ensemble_regressor(NodeBuilder& node) {
@@ -87,7 +82,7 @@ bool is_margin(const OldForest& forest) {
 Status set_label_by_limit(NodeBuilder& node, const OldForest& forest, const Tensor& labels, ValueId score) {
   const ValueId limit = node.number(DType::kFloat32, is_margin(forest) ? 0 : 0.5);
   const ValueId above = TUTTI_TRY(node.add("Greater", {score, limit}));
-  const ValueId position = TUTTI_TRY(cast(node, above, DType::kInt64));
+  const ValueId position = TUTTI_TRY(node.cast(above, DType::kInt64));
   node.set_output(0, TUTTI_TRY(label_at(node, labels, TUTTI_TRY(node.add("Squeeze", {position, node.ints({1})})))));
   return {};
 }

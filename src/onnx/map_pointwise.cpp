@@ -59,7 +59,7 @@ Status prelu_1(NodeBuilder& node) {
 Status clip_with_attributes(NodeBuilder& node) {
   node.attrs.erase("consumed_inputs");
   std::vector<ValueId> inputs{node.input(0), ir::kNoValue, ir::kNoValue};
-  if (!node.has_input(0)) return make_error(Code::kInvalidModel, "input 0: found none, expected a value");
+  TUTTI_TRY(node.require_inputs({0}));
   const DType dtype = node.input_type(0).dtype;
   if (const auto min = node.attrs.take<float>("min")) inputs[1] = node.number(dtype, *min);
   if (const auto max = node.attrs.take<float>("max")) inputs[2] = node.number(dtype, *max);

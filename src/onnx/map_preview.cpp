@@ -11,11 +11,6 @@ using ir::Dim;
 using ir::DType;
 using ir::ValueId;
 
-Result<ValueId> cast(NodeBuilder& node, ValueId x, DType dtype) {
-  if (node.type(x).dtype == dtype) return x;
-  return node.add("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}});
-}
-
 Status check_operands(const NodeBuilder& node) {
   constexpr std::string_view kNames[] = {"Q", "K", "V"};
   for (int i = 0; i < 3; ++i) {
@@ -64,7 +59,7 @@ Result<ValueId> root_of_scale(NodeBuilder& node) {
   if (scale || (size && *size > 0))
     return node.number(dtype, std::sqrt(scale ? *scale : 1 / std::sqrt(static_cast<float>(*size))));
   const ValueId length = TUTTI_TRY(node.add("Shape", {node.input(0)}, {{"start", int64_t{3}}}));
-  const ValueId real = TUTTI_TRY(cast(node, length, dtype));
+  const ValueId real = TUTTI_TRY(node.cast(length, dtype));
   return node.add("Pow", {real, node.number(dtype, -0.25)});
 }
 
@@ -105,14 +100,14 @@ Status flex_attention(NodeBuilder& node) {
   const ValueId root = TUTTI_TRY(root_of_scale(node));
   const ValueId q = TUTTI_TRY(node.add("Mul", {node.input(0), root}));
   const ValueId k = TUTTI_TRY(node.add("Mul", {TUTTI_TRY(repeat_heads(node, 1)), root}));
-  const ValueId turned = TUTTI_TRY(node.add("Transpose", {k}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}}));
-  const ValueId products = TUTTI_TRY(node.add("MatMul", {q, turned}));
-  const ValueId scores = TUTTI_TRY(modified(node, "score_mod", TUTTI_TRY(cast(node, products, precision))));
+  const ValueId transposed = TUTTI_TRY(node.add("Transpose", {k}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}}));
+  const ValueId products = TUTTI_TRY(node.add("MatMul", {q, transposed}));
+  const ValueId scores = TUTTI_TRY(modified(node, "score_mod", TUTTI_TRY(node.cast(products, precision))));
   if (node.tainted()) return visit_modifiers(node);
   const ValueId weights = TUTTI_TRY(node.add("Softmax", {scores}, {{"axis", int64_t{-1}}}));
   const ValueId probabilities = TUTTI_TRY(modified(node, "prob_mod", weights));
   if (node.tainted()) return {};
-  const ValueId v = TUTTI_TRY(cast(node, TUTTI_TRY(repeat_heads(node, 2)), precision));
+  const ValueId v = TUTTI_TRY(node.cast(TUTTI_TRY(repeat_heads(node, 2)), precision));
   if (precision == dtype) return node.finish("MatMul", {probabilities, v});
   const ValueId y = TUTTI_TRY(node.add("MatMul", {probabilities, v}));
   node.attrs.set("to", static_cast<int64_t>(dtype));

@@ -97,7 +97,7 @@ Status pad_with_attributes(NodeBuilder& node) {
   node.attrs.rename("paddings", "pads");
   const auto pads = node.attrs.take<Ints>("pads");
   if (!pads) return missing_attribute("pads");
-  if (!node.has_input(0)) return make_error(Code::kInvalidModel, "input 0: found none, expected a value");
+  TUTTI_TRY(node.require_inputs({0}));
   std::vector<ValueId> inputs{node.input(0), node.ints(*pads)};
   if (const auto value = node.attrs.take<float>("value"); value && *value != 0)
     inputs.push_back(node.number(node.input_type(0).dtype, *value));

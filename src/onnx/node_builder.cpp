@@ -77,6 +77,17 @@ ValueId NodeBuilder::number(ir::DType dtype, double value) {
   return add_constant(std::move(out));
 }
 
+Status NodeBuilder::require_inputs(std::initializer_list<int> required) const {
+  for (const int i : required)
+    if (!has_input(i)) return make_error(Code::kInvalidModel, "input {}: found none, expected a value", i);
+  return {};
+}
+
+Result<ValueId> NodeBuilder::cast(ValueId x, ir::DType dtype) {
+  if (x != ir::kNoValue && type(x).dtype == dtype) return x;
+  return add("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}});
+}
+
 Result<ValueId> NodeBuilder::add(std::string_view op_name, std::vector<ValueId> inputs, const AttrMap& attributes) {
   return TUTTI_TRY(add_many(op_name, std::move(inputs), attributes, 1))[0];
 }

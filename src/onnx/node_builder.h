@@ -54,6 +54,8 @@ class NodeBuilder {
   const ir::ValueType& input_type(int i) const { return type(input(i)); }
   // The rank of an input that must be known for this conversion; kUnsupported otherwise.
   Result<int64_t> known_rank(int i) const;
+  // kInvalidModel, naming the first of these inputs that is absent.
+  Status require_inputs(std::initializer_list<int> required) const;
   const ir::Tensor* constant(int i) const;  // the input's value when it is a constant
 
   ir::ValueId add_constant(ir::Tensor tensor);
@@ -64,7 +66,9 @@ class NodeBuilder {
 
   // An intermediate node with one output.
   Result<ir::ValueId> add(std::string_view op, std::vector<ir::ValueId> inputs, const AttrMap& attributes = {});
-  // The same with several outputs.
+  // `x` as `dtype`: itself where it is that already; an error when absent.
+  Result<ir::ValueId> cast(ir::ValueId x, ir::DType dtype);
+  // The same as add() with several outputs.
   Result<std::vector<ir::ValueId>> add_many(std::string_view op, std::vector<ir::ValueId> inputs,
                                             const AttrMap& attributes, int outputs);
   // The node that stands for the model's node and makes its outputs (at least `min_outputs` of them, unwanted ones
