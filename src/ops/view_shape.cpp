@@ -25,40 +25,49 @@ void set_view(InferContext& ctx, Shape shape) {
 
 // --- Reshape
 
-// The shape input with 0 replaced by the input's dimension. `wildcard` receives the position of -1.
-Result<Shape> explicit_dims(const std::vector<Dim>& target, const Shape* in, bool allowzero,
-                            std::optional<size_t>& wildcard) {
-  Shape out;
+struct ReshapeTarget {
+  Shape dims;
+  std::vector<bool> copied;        // the input's own dim at the same place, because the target has 0
+  std::optional<size_t> wildcard;  // the position of -1, where `dims` has 1
+};
+
+// The shape input with 0 replaced by the input's dimension.
+Result<ReshapeTarget> read_target(const std::vector<Dim>& target, const Shape* in, bool allowzero) {
+  ReshapeTarget out;
   for (size_t i = 0; i < target.size(); ++i) {
+    out.copied.push_back(target[i].is(0) && !allowzero);
     if (target[i].is(-1)) {
-      if (wildcard) return make_error(Code::kInvalidModel, "shape {} has more than one -1", ir::shape_text(target));
-      wildcard = i;
-      out.push_back(1);
+      if (out.wildcard) return make_error(Code::kInvalidModel, "shape {} has more than one -1", ir::shape_text(target));
+      out.wildcard = i;
+      out.dims.push_back(1);
     } else if (target[i].is_constant() && *target[i].constant() < 0) {
       return make_error(Code::kInvalidModel, "shape {} has the dimension {}; expected -1 or more",
                         ir::shape_text(target), target[i].text());
-    } else if (target[i].is(0) && !allowzero) {
+    } else if (out.copied[i]) {
       if (in != nullptr && i >= in->size())
         return make_error(Code::kInvalidModel, "shape {} copies dimension {} of an input of shape {}",
                           ir::shape_text(target), i, ir::shape_text(*in));
-      out.push_back(in ? (*in)[i] : Dim(0));
+      out.dims.push_back(in ? (*in)[i] : Dim(0));
     } else {
-      out.push_back(target[i]);
+      out.dims.push_back(target[i]);
     }
   }
   return out;
 }
 
-// What -1 stands for; dimensions common to both sides cancel first, so that symbols need not divide.
-Result<Dim> wildcard_dim(const Shape& in, const Shape& out, size_t wildcard) {
-  Shape above = in, below;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (i == wildcard) continue;
-    const auto same = std::find(above.begin(), above.end(), out[i]);
-    if (same != above.end() && !out[i].is(0))
+// What -1 stands for. Copied dims cancel, even where they are 0; then dims common to both sides do, so that symbols
+// need not divide.
+Result<Dim> wildcard_dim(const Shape& in, const ReshapeTarget& out) {
+  Shape above, below;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (i >= out.copied.size() || !out.copied[i]) above.push_back(in[i]);
+  for (size_t i = 0; i < out.dims.size(); ++i) {
+    if (i == out.wildcard || out.copied[i]) continue;
+    const auto same = std::find(above.begin(), above.end(), out.dims[i]);
+    if (same != above.end() && !out.dims[i].is(0))
       above.erase(same);
     else
-      below.push_back(out[i]);
+      below.push_back(out.dims[i]);
   }
   const Dim count = product(above, 0, above.size()), rest = product(below, 0, below.size());
   if (rest.is(0) && (!count.is_constant() || count.is(0))) return Dim(0);
@@ -86,13 +95,13 @@ Status infer_reshape(InferContext& ctx) {
     return ok_status();
   }
   const bool allowzero = ctx.attrs<ReshapeAttrs>().allowzero;
-  std::optional<size_t> wildcard;
-  Shape out = TUTTI_TRY(explicit_dims(*target, in, allowzero, wildcard));
+  const ReshapeTarget read = TUTTI_TRY(read_target(*target, in, allowzero));
+  Shape out = read.dims;
   if (in == nullptr) {
     for (size_t i = 0; i < out.size(); ++i)
-      if ((wildcard && *wildcard == i) || ((*target)[i].is(0) && !allowzero)) out[i] = ctx.fresh_dim("reshape");
-  } else if (wildcard) {
-    out[*wildcard] = TUTTI_TRY(wildcard_dim(*in, out, *wildcard));
+      if (read.wildcard == i || read.copied[i]) out[i] = ctx.fresh_dim("reshape");
+  } else if (read.wildcard) {
+    out[*read.wildcard] = TUTTI_TRY(wildcard_dim(*in, read));
   } else if (Dim::never_equal(product(*in, 0, in->size()), product(out, 0, out.size()))) {
     return make_error(Code::kInvalidModel, "cannot reshape {} to {}: the element counts differ", ir::shape_text(*in),
                       ir::shape_text(out));
@@ -113,10 +122,9 @@ Status view_as(EvalContext& ctx, Dims dims) {
 Status eval_reshape(EvalContext& ctx) {
   const std::vector<int64_t> target = ctx.input(1).to_int64();
   const Shape in = ir::to_shape(ctx.input(0).dims());
-  std::optional<size_t> wildcard;
-  Shape out = TUTTI_TRY(explicit_dims(ir::to_shape(target), &in, ctx.attrs<ReshapeAttrs>().allowzero, wildcard));
-  if (wildcard) out[*wildcard] = TUTTI_TRY(wildcard_dim(in, out, *wildcard));
-  return view_as(ctx, *ir::to_dims(out));
+  ReshapeTarget out = TUTTI_TRY(read_target(ir::to_shape(target), &in, ctx.attrs<ReshapeAttrs>().allowzero));
+  if (out.wildcard) out.dims[*out.wildcard] = TUTTI_TRY(wildcard_dim(in, out));
+  return view_as(ctx, *ir::to_dims(out.dims));
 }
 
 // --- Squeeze, Unsqueeze, Flatten

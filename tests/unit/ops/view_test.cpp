@@ -94,6 +94,15 @@ TEST(Reshape, names_both_shapes_when_counts_differ) {
   EXPECT_NE(graph.error().text().find("cannot reshape [2,3] to [4,2]"), std::string::npos) << graph.error().text();
 }
 
+TEST(Reshape, finds_the_wildcard_beside_copied_dimensions_of_an_empty_tensor) {
+  const auto reshaped = [](const ir::Dims& dims, const std::vector<int64_t>& target) {
+    return run_one(kReshape, {Tensor::zeros(DType::kFloat32, dims), ints(target)}).dims();
+  };
+  EXPECT_EQ(reshaped({0, 5, 3, 4}, {0, 0, -1}), (ir::Dims{0, 5, 12}));
+  EXPECT_EQ(reshaped({0, 5, 12}, {0, -1, 4}), (ir::Dims{0, 15, 4}));
+  EXPECT_EQ(reshaped({5, 0}, {-1, 0, 1}), (ir::Dims{5, 0, 1}));
+}
+
 TEST(Reshape, copies_zero_dimensions_unless_allowzero) {
   EXPECT_EQ(run_one(kReshape, {Tensor::zeros(DType::kFloat32, {2, 6}), ints({0, 2, -1})}).dims(), (ir::Dims{2, 2, 3}));
   ReshapeAttrs attrs;
