@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace tutti {
 namespace {
@@ -45,8 +46,10 @@ ThreadPool::ThreadPool(int threads) {
   workers_.reserve(wanted);
   try {
     while (static_cast<int>(workers_.size()) < wanted) workers_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {
-    // The system allows no more threads; threads() says how many there are.
+  } catch (const std::system_error& refused) {
+    // Slower, not wrong: threads() says how many there are.
+    TUTTI_LOG(kWarning, "thread pool: the system gave {} threads, {} were asked for ({})", this->threads(), wanted + 1,
+              refused.what());
   }
 }
 

@@ -39,8 +39,9 @@ int64_t attention_axis(int64_t rank, const std::vector<int64_t>& select, const s
                        int64_t from_end) {
   int64_t axis =
       perm.empty() ? rank - (select.empty() ? 0 : 1) - from_end : perm[perm.size() - static_cast<size_t>(from_end)];
-  if (!select.empty() && axis >= select[0]) ++axis;
-  return axis;
+  if (select.empty()) return axis;
+  const int64_t taken = select[0] < 0 ? select[0] + rank : select[0];
+  return axis >= taken ? axis + 1 : axis;
 }
 
 void choose_slice(SampledNode& sample, int64_t size, int64_t wanted, uint64_t seed) {
