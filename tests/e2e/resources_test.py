@@ -1,6 +1,7 @@
 """Time and memory of builds and runs: weights are held once, very long and very wide graphs compile in seconds, deep nesting is an error and no
 crash, and what `tutti bench` reports is true. Arguments: parts of case names; --full adds a model with 3 GB of weights (sparse on disk, but the
 engine takes 3 GB for a while)."""
+import concurrent.futures
 import functools
 import json
 import os
@@ -37,6 +38,12 @@ def measured_ok(*arguments):
     return document, seconds, peak
 
 
+def made(maker, *arguments):
+    """A generated model, made in a process of its own: this one's peak is the floor of every measurement."""
+    with concurrent.futures.ProcessPoolExecutor(1) as other:
+        return other.submit(maker, *arguments).result()
+
+
 def at_most(what, found, limit, unit=MB):
     if found > limit:
         raise Failed(f"{what}: found {found / unit:.1f}, expected at most {limit / unit:.1f}")
@@ -55,14 +62,15 @@ def filled_graph(name):
     return folder / f"{name}.onnx"
 
 
-def memory(model, build_limit, shapes):
-    """Peak memory of a build and of a run of its engine. `build_limit` maps bytes of weights to bytes allowed."""
+def memory(model, build_limit, shapes, run_factor=1.15):
+    """Peak memory of a build and of a run of its engine. `build_limit` maps bytes of weights to bytes allowed; a run may take
+    `run_factor` times the weights, and 30 MB."""
     engine = WORK / (model().stem + ".resources.tutti")
     document, seconds, built = measured_ok("build", model(), "-o", engine, "--shapes", shapes)
     weights = weights_of(engine)
     at_most("peak memory of the build in MB", built, build_limit(weights))
     _, _, ran = measured_ok("run", engine, "--random-inputs", 1, "--shapes", shapes)
-    at_most("peak memory of a run in MB", ran, 1.15 * weights + 30 * MB)
+    at_most("peak memory of a run in MB", ran, run_factor * weights + 30 * MB)
     engine.unlink()
     return (f"{weights / MB:.0f} MB of weights: build {built / weights:.2f} x in {seconds:.1f} s ({document['times']['verify_s']:.1f} s of "
             f"verification), run {ran / weights:.2f} x")
@@ -77,7 +85,7 @@ def sparse(weights_bytes, width, allowance):
 
 def compiles(maker, size, limit_s, limit_bytes):
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        document, seconds, peak = measured_ok("build", maker(folder, size), "-o", f"{folder}/out.tutti")
+        document, seconds, peak = measured_ok("build", made(maker, folder, size), "-o", f"{folder}/out.tutti")
         at_most("seconds", seconds, limit_s, 1)
         at_most("peak memory in MB", peak, limit_bytes)
         return f"{document['onnx_nodes']} nodes in {seconds:.1f} s, {peak / MB:.0f} MB"
@@ -85,7 +93,7 @@ def compiles(maker, size, limit_s, limit_bytes):
 
 def too_deep(maker, levels):
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        code, text, seconds, _ = measured("build", maker(folder, levels), "-o", f"{folder}/out.tutti")
+        code, text, seconds, _ = measured("build", made(maker, folder, levels), "-o", f"{folder}/out.tutti")
         if code != 2 or "deeper than" not in text:
             raise Failed(f"found exit code {code} and '{text[-300:]}', expected 2 and a hint at the depth")
         return f"refused in {seconds:.2f} s"
@@ -117,7 +125,9 @@ def bench_report():
 BERT = "input_ids=1x128,attention_mask=1x128"
 CASES = [
     ("memory: sparse weights", lambda: sparse(200 * MB, 2048, PROGRAM_BYTES)),
-    ("memory: resnet50", lambda: memory(functools.partial(filled_graph, "resnet50.dynamo"), lambda weights: 2.5 * weights, "image=1x3x224x224")),
+    # Winograd's form of a 3x3 filter has 16 elements for 9.
+    ("memory: resnet50", lambda: memory(functools.partial(filled_graph, "resnet50.dynamo"), lambda weights: 2.5 * weights, "image=1x3x224x224",
+                                        run_factor=1.3)),
     ("memory: bert_base", lambda: memory(functools.partial(filled_graph, "bert_base.ts"), lambda weights: 2.5 * weights, BERT)),
     ("chain of 100,000 nodes", lambda: compiles(generated_models.chain, 100_000, 20, 1000 * MB)),
     ("fan of 100,000 nodes", lambda: compiles(generated_models.fan, 100_000, 20, 1000 * MB)),
