@@ -62,15 +62,15 @@ def filled_graph(name):
     return folder / f"{name}.onnx"
 
 
-def memory(model, build_limit, shapes, run_factor=1.15):
+def memory(model, build_limit, shapes, larger_forms=0):
     """Peak memory of a build and of a run of its engine. `build_limit` maps bytes of weights to bytes allowed; a run may take
-    `run_factor` times the weights, and 30 MB."""
+    1.15 times the weights and 30 MB, and the bytes by which weights grow in the form that their kernel wants."""
     engine = WORK / (model().stem + ".resources.tutti")
     document, seconds, built = measured_ok("build", model(), "-o", engine, "--shapes", shapes)
     weights = weights_of(engine)
     at_most("peak memory of the build in MB", built, build_limit(weights))
     _, _, ran = measured_ok("run", engine, "--random-inputs", 1, "--shapes", shapes)
-    at_most("peak memory of a run in MB", ran, run_factor * weights + 30 * MB)
+    at_most("peak memory of a run in MB", ran, 1.15 * weights + 30 * MB + larger_forms)
     engine.unlink()
     return (f"{weights / MB:.0f} MB of weights: build {built / weights:.2f} x in {seconds:.1f} s ({document['times']['verify_s']:.1f} s of "
             f"verification), run {ran / weights:.2f} x")
@@ -125,9 +125,9 @@ def bench_report():
 BERT = "input_ids=1x128,attention_mask=1x128"
 CASES = [
     ("memory: sparse weights", lambda: sparse(200 * MB, 2048, PROGRAM_BYTES)),
-    # Winograd's form of a 3x3 filter has 16 elements for 9.
+    # Winograd's form of a 3x3 filter has 16 elements for 9: 7 more in 3 layers of 64 channels, 3 of 128 and 5 of 256.
     ("memory: resnet50", lambda: memory(functools.partial(filled_graph, "resnet50.dynamo"), lambda weights: 2.5 * weights, "image=1x3x224x224",
-                                        run_factor=1.3)),
+                                        larger_forms=7 * 4 * (3 * 64**2 + 3 * 128**2 + 5 * 256**2))),
     ("memory: bert_base", lambda: memory(functools.partial(filled_graph, "bert_base.ts"), lambda weights: 2.5 * weights, BERT)),
     ("chain of 100,000 nodes", lambda: compiles(generated_models.chain, 100_000, 20, 1000 * MB)),
     ("fan of 100,000 nodes", lambda: compiles(generated_models.fan, 100_000, 20, 1000 * MB)),

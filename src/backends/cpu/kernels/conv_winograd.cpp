@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kPositions = 16;  // of a transformed patch
 constexpr int64_t kFewestTiles = 40;
+constexpr int64_t kMostPanelColumns = 64;    // AVX-512 panels have 32
 constexpr int64_t kChunkFloats = 512 << 10;  // of both sides' transformed patches, so that they stay in the caches
 
 struct Winograd {
@@ -25,10 +26,8 @@ struct Winograd {
   int64_t tiles() const { return shape.batch * rows * columns; }
   int64_t left_floats() const { return kPositions * chunk * shape.channels; }
   int64_t right_floats() const { return kPositions * chunk * shape.filters; }
-  int64_t window_floats() const { return 9 * shape.channels * shape.filters; }
   size_t workspace() const {
-    return static_cast<size_t>(left_floats() + right_floats() + window_floats()) * sizeof(float) +
-           static_cast<size_t>(chunk);
+    return static_cast<size_t>(left_floats() + right_floats()) * sizeof(float) + static_cast<size_t>(chunk);
   }
 };
 
@@ -44,6 +43,7 @@ std::optional<Refusal> supports(const KernelQuery& query) {
     return "the channels are grouped, few, or no multiple of 16";
   if (half(shape->height().out) * half(shape->width().out) < kFewestTiles) return "the map is small";
   if (!query.is_constant(1)) return "the weights are not constant";
+  if (simd::panel_width() > kMostPanelColumns) return "the vectors are too wide";
   if (query.has_input(3) && query.inputs[3].dims != query.outputs[0].dims)
     return "the residual is not as large as the result";
   return std::nullopt;
@@ -52,8 +52,8 @@ std::optional<Refusal> supports(const KernelQuery& query) {
 struct Memory {
   const float *x, *bias, *residual;
   float* y;
-  float *left, *right, *window;  // workspace
-  uint8_t* odd;                  // per tile of the chunk: has sums that are no finite numbers
+  float *left, *right;  // workspace
+  uint8_t* odd;         // per tile of the chunk: has sums that are no finite numbers
 };
 
 struct Tile {
@@ -124,21 +124,16 @@ void multiply(const Winograd& s, ThreadPool& threads, const Memory& at, int64_t 
   });
 }
 
-// The window's 9 values out of their 16 transformed ones, as [tap][channel][filter]: g0 = u0, g1 = u1 - u2, g2 = u3.
-void recover_window(const Winograd& s, const Memory& at) {
+// One tap of the filters [first, first + count) of one panel, out of their 16 transformed values: g0 = u0, g1 = u1 -
+// u2, g2 = u3 in each direction.
+void recover_tap(const Winograd& s, int64_t tap, int64_t channel, int64_t first, int64_t count, float* taps) {
   static constexpr float kBack[3][4] = {{1, 0, 0, 0}, {0, 1, -1, 0}, {0, 0, 0, 1}};
-  const int64_t channels = s.shape.channels, filters = s.shape.filters, width = simd::panel_width();
-  const float* packed = s.weights->data<float>().data();
-  for (int64_t tap = 0; tap < 9; ++tap)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t f = 0; f < filters; ++f) {
-        const float* u = packed + f / width * width * channels + c * width + f % width;
-        float g = 0;
-        for (int64_t p = 0; p < kPositions; ++p)
-          if (const float factor = kBack[tap / 3][p / 4] * kBack[tap % 3][p % 4]; factor != 0)
-            g += factor * u[p * simd::packed_floats(channels, filters)];
-        at.window[(tap * channels + c) * filters + f] = g;
-      }
+  const int64_t channels = s.shape.channels, step = simd::packed_floats(channels, s.shape.filters);
+  const float* u = s.weights->data<float>().data() + first * channels + channel * simd::panel_width();
+  std::fill_n(taps, count, 0.0f);
+  for (int64_t p = 0; p < kPositions; ++p)
+    if (const float factor = kBack[tap / 3][p / 4] * kBack[tap % 3][p % 4]; factor != 0)
+      for (int64_t f = 0; f < count; ++f) taps[f] += factor * u[p * step + f];
 }
 
 // One tile by the definition, so that an infinite pixel reaches the outputs only whose window holds it.
@@ -151,17 +146,25 @@ void convolve_plainly(const Winograd& s, const Memory& at, int64_t first, int64_
   static constexpr int kOnly[4] = {0, 3, 12, 15};
   float* sums = at.right + i * filters;
   for (int64_t p = 0; p < kPositions; ++p) std::fill_n(sums + p * s.chunk * filters, filters, 0.0f);
-  for (int64_t o = 0; o < 4; ++o) {
-    float* sum = sums + kOnly[o] * s.chunk * filters;
-    const float sign = o == 1 || o == 2 ? -1.0f : 1.0f;
-    for (int64_t tap = 0; tap < 9; ++tap) {
+  const auto add_pixels = [&](int64_t tap, int64_t c, int64_t begin, int64_t count, const float* taps) {
+    for (int64_t o = 0; o < 4; ++o) {
       const int64_t row = tile.row + o / 2 - h.pad_begin + tap / 3,
                     column = tile.column + o % 2 - w.pad_begin + tap % 3;
       if (row < 0 || row >= h.in || column < 0 || column >= w.in) continue;
-      const float* pixel = at.x + ((tile.image * h.in + row) * w.in + column) * channels;
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t f = 0; f < filters; ++f) sum[f] += sign * pixel[c] * at.window[(tap * channels + c) * filters + f];
+      const float pixel = at.x[((tile.image * h.in + row) * w.in + column) * channels + c];
+      const float sign = o == 1 || o == 2 ? -1.0f : 1.0f;
+      float* sum = sums + kOnly[o] * s.chunk * filters + begin;
+      for (int64_t f = 0; f < count; ++f) sum[f] += sign * pixel * taps[f];
     }
+  };
+  float taps[kMostPanelColumns];
+  for (int64_t begin = 0; begin < filters; begin += simd::panel_width()) {
+    const int64_t count = std::min(simd::panel_width(), filters - begin);
+    for (int64_t tap = 0; tap < 9; ++tap)
+      for (int64_t c = 0; c < channels; ++c) {
+        recover_tap(s, tap, c, begin, count, taps);
+        add_pixels(tap, c, begin, count, taps);
+      }
   }
   transform_back(s, at, first, i);
 }
@@ -182,7 +185,6 @@ void convolve_chunk(const Winograd& s, ThreadPool& threads, const Memory& at, in
     }
   });
   if (!any_odd.load()) return;
-  recover_window(s, at);
   split(threads, count, 1e6, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       if (at.odd[i]) convolve_plainly(s, at, first, i);
@@ -197,8 +199,7 @@ Status run(const Winograd& s, const RunContext& context) {
   at.y = output<float>(context, 0);
   at.left = static_cast<float*>(context.workspace);
   at.right = at.left + s.left_floats();
-  at.window = at.right + s.right_floats();
-  at.odd = reinterpret_cast<uint8_t*>(at.window + s.window_floats());
+  at.odd = reinterpret_cast<uint8_t*>(at.right + s.right_floats());
   for (int64_t first = 0; first < s.tiles(); first += s.chunk) convolve_chunk(s, context.threads, at, first);
   return ok_status();
 }
