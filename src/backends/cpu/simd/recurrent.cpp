@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/simd/recurrent.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
+#include "backends/cpu/simd/lanes-inl.h"
 #include "backends/cpu/simd/math-inl.h"
 #include "hwy/highway.h"
 
@@ -18,20 +19,6 @@ namespace {
 using simd::GateActivation;
 using simd::GateRow;
 using simd::RowProduct;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-
-HWY_INLINE V get(const float* from, int64_t count) {
-  const D d;
-  if (HWY_LIKELY(count >= kLanes)) return hn::LoadU(d, from);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
-}
-HWY_INLINE void set(V value, float* to, int64_t count) {
-  const D d;
-  if (HWY_LIKELY(count >= kLanes)) return hn::StoreU(value, d, to);
-  hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(count)), d, to);
-}
 
 // --- row_product
 

@@ -6,29 +6,15 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/simd/resample.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
+#include "backends/cpu/simd/lanes-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::cpu::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using simd::ElementTaps;
 using simd::RowTaps;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-
-HWY_INLINE V get(const float* from, int64_t count) {
-  const D d;
-  if (HWY_LIKELY(count >= kLanes)) return hn::LoadU(d, from);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
-}
-HWY_INLINE void set(V value, float* to, int64_t count) {
-  const D d;
-  if (HWY_LIKELY(count >= kLanes)) return hn::StoreU(value, d, to);
-  hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(count)), d, to);
-}
 
 // kTaps 0: as many as there are.
 template <int kTaps>
