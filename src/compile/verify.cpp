@@ -148,7 +148,8 @@ Status compare_whole(const VerifyRequest& request, std::span<const Datum> inputs
     if (!found.pass)
       return Error(
           Code::kVerification, fmt::format("output '{}' of the whole graph: {}", name, found.text),
-          "each step agreed with its reference: a pass changed the meaning; --disable-pass NAME narrows it down");
+          "each step agreed with its reference, so that a pass changed the meaning or the model magnifies rounding: "
+          "`tutti compare MODEL.onnx --bisect` says which");
   }
   return {};
 }
